@@ -8,18 +8,19 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from sqlpriv.statements.keywords import REAL_AVERAGE, SAME_REAL, SAME_TEXT, WHOLE_AVERAGE
+from sqlpriv.statements.keywords import REAL_AVERAGE, SAME_REAL, SAME_TEXT, TITLES, WHOLE_AVERAGE
 
 MARK = "\0"
 _ALIKE = r'"NULL"|VARCHAR|ENUM.*|UUID|DATE|U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?'
-_CHECKED = {
+_TEXTS = {
+    **TITLES,
     SAME_REAL: "(CASE WHEN typeof({x}) SIMILAR TO '.*INT.*'"
     f" THEN error('{WHOLE_AVERAGE}: {REAL_AVERAGE}') ELSE {{x}} END)",
     SAME_TEXT: f"(CASE WHEN regexp_full_match(typeof({{x}}), '{_ALIKE}')"
     " THEN CAST({x} AS VARCHAR) ELSE error('dialects write numbers with a point, moments and truth"
     " in different ways: leave the cast to text out') END)",
 }
-"""What is checked when it runs → DuckDB's text of it: an error where dialects differ."""
+"""What no function of DuckDB's is → its text there; an error where dialects differ."""
 
 
 def marked_name(node: object) -> str:
@@ -74,8 +75,8 @@ def _without_marks(node: exp.Expr) -> exp.Expr:
         text = duckdb_text(node.this)
         inside = f"{text[:-1]} {word})" if function_name(node.this) else f"{text} {word}"
         return exp.Var(this=inside)
-    elif function_name(node) in _CHECKED:
-        text = _CHECKED[function_name(node)]
+    elif function_name(node) in _TEXTS:
+        text = _TEXTS[function_name(node)]
         return exp.Var(this=text.format(x=duckdb_text(node.expressions[0])))
     elif mark := marked_name(node):
         return exp.Var(this=mark.removeprefix(MARK))

@@ -35,6 +35,18 @@ DIALECT = "privacy_dialect"
 SAME_TEXT = "same_text"
 """A cast to text in another dialect, of what every dialect writes alike: checked where names are
 bound."""
+_TITLE = (
+    "array_to_string(list_transform(regexp_extract_all(lower({{x}}), '{0}+|{1}+'),"
+    " lambda w: upper(w[1]) || w[2:]), '')"
+)
+_SIGNS = r"\s\[\](){{}}/|\\<>!?@" r'"^#$&~_,.:;*%+-'
+TITLES = {
+    "title_of_letters": _TITLE.format(r"[\pL\pN]", r"[^\pL\pN]"),
+    "title_of_signs": _TITLE.format(f"[^{_SIGNS}]", f"[{_SIGNS}]"),
+    "title_of_blanks": _TITLE.format("[^ ]", " "),
+}
+"""INITCAP of other dialects, by what ends a word, as DuckDB's text with `x` for the argument:
+whatever is no letter or digit, the signs of BigQuery and Snowflake, or a blank alone."""
 SAME_REAL = "same_real"
 """A number with digits behind the point: in SQL Server's dialect AVG of whole ones is whole."""
 WHOLE_AVERAGE = "AVG of whole numbers is a whole number in tsql"

@@ -5,16 +5,49 @@ from __future__ import annotations
 import dataclasses
 import math
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, get_args
 
-from sqlpriv.statements.tree import Binary, Exists, InQuery, Literal, Name, Node, Subquery, Unary
+from sqlpriv.statements.tree import (
+    Binary,
+    Exists,
+    FunctionCall,
+    InQuery,
+    Literal,
+    Name,
+    Node,
+    Subquery,
+    Unary,
+)
 
 _EXACT = {"+": operator.add, "-": operator.sub, "*": operator.mul}
 Change = Callable[[Node], Node | None]
 _NODES = frozenset(get_args(Node))
 """None has subclasses; `isinstance` compares a value with each of these classes in turn."""
+
+
+ROW = "row"
+"""The call that a row of values before IN (SELECT …) is."""
+_LONG_CHAIN = 16
+"""Terms of AND or OR that are joined one after the other; more become a balanced tree."""
+
+
+def join_terms(op: str, terms: Sequence[Node]) -> Node:
+    """Returns conditions joined by AND or OR: both are associative, NULLs included."""
+    if len(terms) > _LONG_CHAIN:
+        half = len(terms) // 2
+        halves = join_terms(op, terms[:half]), join_terms(op, terms[half:])
+        return Binary(op, *halves, terms[0].pos)
+    node = terms[0]
+    for term in terms[1:]:
+        node = Binary(op, node, term, terms[0].pos)
+    return node
+
+
+def row_fields(node: Node) -> tuple[Node, ...]:
+    """Returns the fields of a row of values; of one value, that alone."""
+    return node.args if isinstance(node, FunctionCall) and node.name == ROW else (node,)
 
 
 def direct_parts(node: Node) -> Iterator[Node]:

@@ -126,7 +126,7 @@ def _records(table: Any) -> list[dict[int, Any]]:
 def _sort_key(value: Any) -> tuple[int, float, str]:
     if value is None:
         return (0, 0.0, "")
-    if isinstance(value, str | list | dict | dt.date):
+    if isinstance(value, str | list | dict | dt.date | dt.time):
         return (2, 0.0, str(value))
     return (1, round(float(value), 6), "")
 
@@ -138,7 +138,7 @@ def _same(one: Any, other: Any) -> bool:
         return one.keys() == other.keys() and all(_same(one[k], other[k]) for k in one)
     if isinstance(one, dt.date) and isinstance(other, dt.date):
         return str(one)[:10] == str(other)[:10] if type(one) is not type(other) else one == other
-    if one is None or other is None or isinstance(one, str) or isinstance(other, str):
+    if one is None or other is None or isinstance(one, str | dt.time) or isinstance(other, str):
         return bool(one == other)
     if math.isnan(float(one)) and math.isnan(float(other)):
         return True

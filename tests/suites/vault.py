@@ -82,6 +82,31 @@ CREATE TABLE stores AS SELECT * FROM (VALUES
 ) AS v (store, city, state);
 CREATE TABLE days AS SELECT d, year(d)::INTEGER AS y, month(d)::INTEGER AS moy, dayname(d) AS dname
 FROM (SELECT DATE '2022-01-01' + i::INTEGER AS d FROM range(730) AS t(i));
+CREATE TYPE level AS ENUM ('pro', 'free', 'team');
+CREATE TABLE members AS SELECT md5(i::VARCHAR)::UUID AS mid,
+    (['pro', 'free', 'team', NULL])[1 + i * 3 % 4]::level AS level,
+    (['it''s', 'a "b"', 'x;y', 'back\\slash', '', NULL])[1 + i * 5 % 6] AS nick,
+    DATE '1940-03-01' + (i * 211 % 25000)::INTEGER AS born,
+    (TIMESTAMP '2023-03-25 12:00:00' + to_minutes(i * 97 % 4320))::TIMESTAMPTZ AS joined,
+    CASE WHEN i % 9 > 0 THEN ((i * 7919 % 20001) - 10000)::DECIMAL(14, 2) / 4 END::DECIMAL(14, 4)
+        AS balance,
+    (i * 97 % 1001 - 500)::HUGEINT * 1000 AS points,
+    CASE i % 8 WHEN 0 THEN NULL ELSE i % 3 = 0 END AS active,
+    CASE WHEN i % 10 > 0 THEN TIME '05:00:00' + to_minutes(i * 7 % 180) END AS wakes
+FROM range(1, 601) AS t(i);
+CREATE TABLE logins AS SELECT i AS lid, md5((1 + i % 500)::VARCHAR)::UUID AS mid,
+    TIMESTAMP '2023-12-29 00:00:00' + to_seconds(i * 7919 % 864000) AS seen,
+    (['phone', 'web', NULL, 'tv''s'])[1 + i * 7 % 4] AS device,
+    CASE WHEN i % 11 > 0 THEN i * 31 % 3600 END::INTEGER AS secs, i % 5 > 0 AS ok
+FROM range(1, 1501) AS t(i);
+CREATE TABLE baskets AS SELECT i AS bid, (1 + i * 7 % 1500)::BIGINT AS lid,
+    (['tea', 'jam', 'o''il', 'salt'])[1 + i * 11 % 4] AS item, (i % 4)::SMALLINT AS qty,
+    CASE WHEN i % 7 > 0 THEN (i * 37 % 5000)::DECIMAL(8, 2) / 100 END::DECIMAL(8, 2) AS paid,
+    DATE '2023-12-29' + (i * 5 % 12)::INTEGER AS day
+FROM range(1, 3001) AS t(i);
+CREATE TABLE items AS SELECT * FROM (VALUES ('tea', 'drink', 2.50::DECIMAL(6, 2), 0.07::DOUBLE),
+    ('jam', 'food', 3.25, 0.07), ('o''il', 'food', 8.00, 0.19), ('rope', NULL, 4.10, 0.19)
+) AS v (item, kind, price, tax);
 """
 DECLARATIONS = """
 ALTER TABLE people ADD PRIMARY KEY (id);
@@ -164,6 +189,33 @@ ALTER TABLE sales ALTER COLUMN discount SET PRIVACY DOMAIN BETWEEN (0, 15) OR NU
 ALTER TABLE products SET PUBLIC;
 ALTER TABLE stores SET PUBLIC;
 ALTER TABLE days SET PUBLIC;
+ALTER TABLE members ADD PRIMARY KEY (mid);
+ALTER TABLE members ADD PRIVACY_KEY (mid);
+ALTER TABLE members SET PU;
+ALTER TABLE members SET PRIVACY BUDGET (epsilon = 100000, delta = 1e-9);
+ALTER TABLE members ALTER COLUMN level SET PRIVACY DOMAIN IN ('pro', 'free', 'team', NULL);
+ALTER TABLE members ALTER COLUMN nick SET PRIVACY DOMAIN IN
+    ('it''s', 'a "b"', 'x;y', 'back\\slash', '', NULL);
+ALTER TABLE members ALTER COLUMN born SET PRIVACY DOMAIN BETWEEN ('1940-03-01', '2008-08-31');
+ALTER TABLE members ALTER COLUMN joined SET PRIVACY DOMAIN
+    BETWEEN ('2023-03-25', '2023-03-29') NOT NULL;
+ALTER TABLE members ALTER COLUMN balance SET PRIVACY DOMAIN BETWEEN (-2500, 2500) OR NULL;
+ALTER TABLE members ALTER COLUMN points SET PRIVACY DOMAIN BETWEEN (-500000, 500000);
+ALTER TABLE logins ADD PRIMARY KEY (lid);
+ALTER TABLE logins SET PRIVACY BOUND (rows_per_unit = 3, groups_per_unit = 3);
+ALTER TABLE logins ADD PRIVACY_LINK (mid) REFERENCES members (mid);
+ALTER TABLE logins ALTER COLUMN seen SET PRIVACY DOMAIN BETWEEN ('2023-12-29', '2024-01-08')
+    NOT NULL;
+ALTER TABLE logins ALTER COLUMN device SET PRIVACY DOMAIN IN ('phone', 'web', 'tv''s', NULL);
+ALTER TABLE logins ALTER COLUMN secs SET PRIVACY DOMAIN BETWEEN (0, 3599) OR NULL;
+ALTER TABLE baskets ADD PRIMARY KEY (bid);
+ALTER TABLE baskets SET PRIVACY BOUND (rows_per_unit = 6, groups_per_unit = 6);
+ALTER TABLE baskets ADD PRIVACY_LINK (lid) REFERENCES logins (lid);
+ALTER TABLE baskets ALTER COLUMN item SET PRIVACY DOMAIN IN ('tea', 'jam', 'o''il', 'salt');
+ALTER TABLE baskets ALTER COLUMN qty SET PRIVACY DOMAIN BETWEEN (0, 3);
+ALTER TABLE baskets ALTER COLUMN paid SET PRIVACY DOMAIN BETWEEN (0, 50) OR NULL;
+ALTER TABLE baskets ALTER COLUMN day SET PRIVACY DOMAIN BETWEEN ('2023-12-29', '2024-01-09');
+ALTER TABLE items SET PUBLIC;
 """
 
 

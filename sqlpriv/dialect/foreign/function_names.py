@@ -46,7 +46,7 @@ _SAME_NAMES = {
         dayofmonth=day dayofyear dayofweek dayofweekiso=isodow weekiso=week week weekofyear=week
         yearofweekiso=isoyear last_day booland_agg=bool_and boolor_agg=bool_or
         hll=approx_count_distinct approx_percentile=quantile_cont current_date=today kurtosis
-        md5 ascii ltrim rtrim split=string_split octet_length=strlen""",
+        md5 ascii ltrim rtrim split=string_split octet_length=strlen array_agg""",
     "mysql": """variance=var_pop std=stddev_pop stddev=stddev_pop char_length=length
         character_length=length length=strlen octet_length=strlen year quarter month day hour minute
         second dayofmonth=day dayofyear weekofyear=week dayname monthname last_day concat_ws log2
@@ -75,15 +75,13 @@ _WRITTEN: dict[str, _Writers] = {
         "to_char": moment_format("postgres"),
         "to_date": day_of_text("postgres"),
         "date_bin": writers.moment_bins,
-        "regexp_replace": pattern_call("regexp_replace"),
+        "regexp_replace": pattern_call("regexp_replace", "postgres"),
     },
     "bigquery": {
         **(_LEAST | _SUBSTRING | _PADDING),
         "concat": writers.joined_texts,
-        **dict.fromkeys(
-            ("date_trunc", "datetime_trunc", "timestamp_trunc"),
-            writers.truncated_to_unit,
-        ),
+        "date_trunc": writers.truncated_day,
+        **dict.fromkeys(("datetime_trunc", "timestamp_trunc"), writers.truncated_to_unit),
         **dict.fromkeys(
             ("format_date", "format_datetime", "format_timestamp"),
             moment_format("bigquery", format_first=True),
@@ -111,10 +109,12 @@ _WRITTEN: dict[str, _Writers] = {
         "to_date": day_of_text("snowflake"),
         "concat_ws": writers.texts_joined_by,
         "listagg": writers.joined_list,
-        "regexp_replace": pattern_call("regexp_replace", all_matches=True),
-        "regexp_substr": pattern_call("regexp_extract", or_null=True),
-        "regexp_like": pattern_call("regexp_full_match"),
+        "regexp_replace": pattern_call("regexp_replace", "snowflake", all_matches=True),
+        "regexp_substr": pattern_call("regexp_extract", "snowflake", or_null=True),
+        "regexp_like": pattern_call("regexp_full_match", "snowflake"),
         "dateadd": writers.move_by_interval("unm", exp.Add),
+        "time_slice": writers.time_slice,
+        **dict.fromkeys(("to_decimal", "to_number", "to_numeric"), writers.decimal_of_digits),
         "ratio_to_report": writers.rename("ratio_to_report"),
         "to_char": moment_format("snowflake"),
         "to_varchar": moment_format("snowflake"),
@@ -126,10 +126,14 @@ _WRITTEN: dict[str, _Writers] = {
         "date_add": writers.move_by_interval("mi", exp.Add),
         "date_sub": writers.move_by_interval("mi", exp.Sub),
         "date_format": moment_format("mysql"),
+        "format": writers.grouped_digits,
         "field": writers.place_in_list,
         "elt": writers.item_in_list,
         "str_to_date": day_of_text("mysql"),
         "timestampdiff": writers.whole_units("ufl"),
+        "regexp_like": pattern_call("regexp_matches", "mysql"),
+        "regexp_replace": pattern_call("regexp_replace", "mysql", all_matches=True),
+        "regexp_substr": pattern_call("regexp_extract", "mysql", or_null=True),
     },
     "tsql": {
         **_SUBSTRING,
@@ -153,9 +157,9 @@ _WRITTEN: dict[str, _Writers] = {
         "add_months": writers.months_later,
         "date_format": moment_format("spark"),
         "to_date": day_of_text("spark"),
-        "regexp_replace": pattern_call("regexp_replace", all_matches=True),
-        "regexp_extract": pattern_call("regexp_extract"),
-        "regexp_like": pattern_call("regexp_matches"),
+        "regexp_replace": pattern_call("regexp_replace", "spark", all_matches=True),
+        "regexp_extract": pattern_call("regexp_extract", "spark"),
+        "regexp_like": pattern_call("regexp_matches", "spark"),
         "timestampdiff": writers.whole_units("ufl"),
         "decode": writers.decode,
     },
@@ -182,7 +186,7 @@ PARTS_OF_EXTRACT: dict[str, frozenset[str]] = {
     "snowflake": writers.PARTS | {"second", "dow", "doy"},
     "mysql": writers.PARTS | {"second"},
     "tsql": frozenset(),
-    "spark": writers.PARTS,
+    "spark": writers.PARTS | {"week"},
 }
 """Dialect → the parts that EXTRACT counts as DuckDB does: a second of PostgreSQL has a fraction,
 and weeks begin on Sunday in some."""

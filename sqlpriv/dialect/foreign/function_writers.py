@@ -81,12 +81,27 @@ def date_trunc(parts: frozenset[str], *, unit_last: bool = False) -> Writer:
 
 def truncated_to_unit(args: Arguments) -> exp.Expr | None:
     """BigQuery's DATE_TRUNC(x, MONTH); its WEEK alone begins on Sunday, WEEK(MONDAY) does not."""
-    begins_on_sunday = (
-        len(args) == 2
-        and isinstance(args[1], exp.Column | exp.Var)
-        and (args[1].name.lower() == "week")
-    )
-    return None if begins_on_sunday else date_trunc(UNITS, unit_last=True)(args)
+    if len(args) == 2 and isinstance(args[1], exp.Column | exp.Var) and _is_week(args[1]):
+        monday = duckdb_call("date_trunc", exp.Literal.string("week"), _next_day(args[0]))
+        return exp.Paren(this=exp.Sub(this=monday, expression=_ONE_DAY.copy()))
+    return date_trunc(UNITS, unit_last=True)(args)
+
+
+def truncated_day(args: Arguments) -> exp.Expr | None:
+    """BigQuery's DATE_TRUNC of a day, which is one whatever the unit is."""
+    written = truncated_to_unit(args)
+    return as_day(written) if isinstance(written, exp.Paren) else written
+
+
+_ONE_DAY = exp.Interval(this=exp.Literal.string("1"), unit=exp.Var(this="DAY"))
+
+
+def _next_day(node: exp.Expr) -> exp.Expr:
+    return exp.Add(this=parenthesize(node), expression=_ONE_DAY.copy())
+
+
+def _is_week(node: exp.Expr) -> bool:
+    return node.name.lower() in ("week", "ww", "wk")
 
 
 def date_diff(order: str, *, weeks: bool = False) -> Writer:
@@ -95,7 +110,8 @@ def date_diff(order: str, *, weeks: bool = False) -> Writer:
     Args:
         order: What the arguments are: `ufl` is (unit, first, last), `lfu` (last, first, unit), `lf`
             (last, first) in days.
-        weeks: Whether weeks begin on Monday; BigQuery's WEEK alone does not.
+        weeks: Whether weeks begin on Monday; SQL Server's, and BigQuery's WEEK, on Sunday. DuckDB's
+            own DATE_DIFF of weeks counts seven days each, from wherever they begin.
     """
 
     def write(args: Arguments) -> exp.Expr | None:
@@ -103,28 +119,39 @@ def date_diff(order: str, *, weeks: bool = False) -> Writer:
             return None
         by_letter = dict(zip(order, args, strict=True))
         unit = unit_word(by_letter["u"]) if "u" in by_letter else "day"
-        begins_on_sunday = not weeks or (order == "lfu" and by_letter["u"].name.lower() == "week")
-        if unit not in UNITS or (unit == "week" and begins_on_sunday):
+        unit = "week" if unit in ("ww", "wk") else unit
+        if unit not in UNITS:
             return None
-        return duckdb_call("date_diff", exp.Literal.string(unit), by_letter["f"], by_letter["l"])
+        ends = [with_days_read(by_letter[letter]) for letter in "fl"]
+        if unit != "week":
+            return duckdb_call("date_diff", exp.Literal.string(unit), *ends)
+        if not weeks or (order == "lfu" and _is_week(by_letter["u"])):
+            ends = [_next_day(end) for end in ends]
+        mondays = [duckdb_call("date_trunc", exp.Literal.string("week"), end) for end in ends]
+        days = duckdb_call("date_diff", exp.Literal.string("day"), *mondays)
+        return exp.Paren(this=exp.IntDiv(this=days, expression=exp.Literal.number(7)))
 
     return write
 
 
 def whole_units(order: str) -> Writer:
-    """Writes how many whole days or less lie between two moments; `order` as in `date_diff`.
+    """Writes how many whole years, or days or less, lie between two moments; `order` as in
+    `date_diff`.
 
-    Months and years are missing: from January 31st to February 28th DuckDB counts a whole month.
+    Months are missing: from January 31st to February 28th DuckDB's DATE_SUB counts a whole one.
     """
 
     def write(args: Arguments) -> exp.Expr | None:
         if len(args) != len(order):
             return None
         by_letter = dict(zip(order, args, strict=True))
-        if unit_word(by_letter["u"]) not in ("day", "hour", "minute", "second"):
+        unit, ends = unit_word(by_letter["u"]), [with_days_read(by_letter[x]) for x in "fl"]
+        if unit == "year":
+            age = duckdb_call("age", *reversed(ends))
+            return duckdb_call("date_part", exp.Literal.string(unit), age)
+        if unit not in ("day", "hour", "minute", "second"):
             return None
-        unit = exp.Literal.string(unit_word(by_letter["u"]))
-        return duckdb_call("date_sub", unit, by_letter["f"], by_letter["l"])
+        return duckdb_call("date_sub", exp.Literal.string(unit), *ends)
 
     return write
 
@@ -253,6 +280,35 @@ def moment_bins(args: Arguments) -> exp.Expr | None:
         return None
     width = args[0] if isinstance(args[0], exp.Interval) else exp.Interval(this=args[0])
     return duckdb_call("time_bucket", width, *args[1:])
+
+
+def time_slice(args: Arguments) -> exp.Expr | None:
+    """Snowflake's TIME_SLICE(x, 15, 'MINUTE'), from 1970 on; its weeks are left out."""
+    if len(args) != 3 or not is_number(args[1]):
+        return None
+    unit = unit_word(args[2])
+    if unit not in ("day", "hour", "minute", "second"):
+        return None
+    size = exp.Interval(this=exp.Literal.string(str(args[1].this)), unit=exp.Var(this=unit))
+    origin = exp.Cast(this=exp.Literal.string("1970-01-01"), to=exp.DataType.build("TIMESTAMP"))
+    return duckdb_call("time_bucket", size, args[0], origin)
+
+
+def decimal_of_digits(args: Arguments) -> exp.Expr | None:
+    """Snowflake's TO_DECIMAL(x, 10, 2)."""
+    if len(args) != 3 or not all(map(is_number, args[1:])):
+        return None
+    sizes = [exp.DataTypeParam(this=size) for size in args[1:]]
+    type_ = exp.DataType(this=exp.DType.DECIMAL, expressions=sizes)
+    return exp.Cast(this=args[0], to=type_)
+
+
+def grouped_digits(args: Arguments) -> exp.Expr | None:
+    """MySQL's FORMAT(x, 2): 1,234.50."""
+    if len(args) != 2 or not is_number(args[1]):
+        return None
+    number = exp.Cast(this=args[0], to=exp.DataType(this=exp.DType.DOUBLE))
+    return duckdb_call("format", exp.Literal.string(f"{{:,.{args[1].this}f}}"), number)
 
 
 def decode(args: Arguments) -> exp.Expr | None:

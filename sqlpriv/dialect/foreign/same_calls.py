@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from sqlpriv.dialect.foreign import function_names as names
+from sqlpriv.dialect.foreign.same_patterns import sets_in_like
 from sqlpriv.dialect.foreign.text_casts import TEXT_TYPES
 from sqlpriv.dialect.foreign.tree_rewriter import TreeRewriter
 from sqlpriv.dialect.foreign.value_kinds import LOOSE, is_fractional, is_whole
@@ -12,7 +13,7 @@ from sqlpriv.dialect.marks import MARK, as_day, duckdb_call, function_name, mark
 from sqlpriv.errors import meant_among
 from sqlpriv.statements.keywords import REAL_AVERAGE, SAME_REAL, WHOLE_AVERAGE
 
-_PARTS = ("dayofweek", "dayofyear", "isoweek", "isoyear", "dayofweekiso")
+_PARTS = ("dayofweek", "dayofyear", "week", "isoweek", "isoyear", "dayofweekiso")
 """Parts of EXTRACT that are written as the function of that name is."""
 
 
@@ -23,8 +24,13 @@ def write_like(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     if isinstance(pattern, exp.Any | exp.All):
         return _like_each(rewriter, node, pattern)
     is_text = isinstance(pattern, exp.Literal) and pattern.is_string
-    if not is_text or "\\" in pattern.this or (rewriter.dialect == "tsql" and "[" in pattern.this):
-        unread = "brackets" if rewriter.dialect == "tsql" else "backslash"
+    has_sets = is_text and rewriter.dialect == "tsql" and "[" in pattern.this
+    regex = sets_in_like(pattern.this) if has_sets else None
+    if regex and isinstance(node, exp.Like) and not isinstance(node.parent, exp.Escape):
+        match = duckdb_call("regexp_matches", node.this, exp.Literal.string(regex))
+        return exp.Not(this=match) if node.args.get("negate") else match
+    if not is_text or "\\" in pattern.this or has_sets:
+        unread = "brackets like these" if rewriter.dialect == "tsql" else "backslash"
         message, hint = f"a pattern is a text without {unread}", "write LIKE 'a!%' ESCAPE '!'"
         raise rewriter.refuse(pattern, message, hint)
     return node
@@ -114,7 +120,7 @@ def write_within_group(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     if not isinstance(call, exp.Anonymous) or not one:
         raise rewriter.refuse_unknown(node, "this WITHIN GROUP")
     name = quantiles.get(function_name(call), function_name(call))
-    if name == "string_agg" and call.expressions:
+    if name in ("string_agg", "array_agg") and call.expressions:
         *texts, last = call.expressions  # the separator, or DISTINCT with both
         return duckdb_call(name, *texts, exp.Order(this=last, expressions=order.expressions))
     shares = call.expressions

@@ -20,7 +20,7 @@ from sqlpriv.dialect.foreign.value_kinds import (
     is_whole,
 )
 from sqlpriv.dialect.marks import MARK, duckdb_call, function_name, marked_name
-from sqlpriv.statements.keywords import NO_ALIAS
+from sqlpriv.statements.keywords import NO_ALIAS, words
 
 _NUMBER = re.compile(r"(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 _DEFAULT_SCHEMA = {"postgres": "public", "tsql": "dbo", "snowflake": "public"}
@@ -33,12 +33,16 @@ _WIDE_FLOAT = ("postgres", "tsql", "snowflake", "bigquery")
 _PLAIN_TIMESTAMP = {
     "postgres": {exp.DType.TIMESTAMP},
     "bigquery": {exp.DType.DATETIME, exp.DType.TIMESTAMP},
-    "snowflake": {exp.DType.TIMESTAMPNTZ, exp.DType.DATETIME},
+    "snowflake": {exp.DType.TIMESTAMPNTZ, exp.DType.DATETIME, exp.DType.TIMESTAMP},
     "mysql": {exp.DType.DATETIME},
     "tsql": {exp.DType.DATETIME, exp.DType.DATETIME2},
     "spark": {exp.DType.TIMESTAMPNTZ},
 }
 """Dialect → sqlglot's types that have neither a time zone nor anything else of their own."""
+_OF_TEXTS = words(
+    "upper lower substring left right ltrim rtrim trim replace reverse concat strftime"
+)
+"""Functions, as DuckDB calls them, whose value is a text."""
 _LOCKS = ("NOLOCK", "READUNCOMMITTED", "READCOMMITTED", "READPAST")
 """Hints of SQL Server that say how rows are locked, not which."""
 _WHOLE_BY = {"bigquery": "round", "snowflake": "round", "tsql": "trunc", "spark": "trunc"}
@@ -151,6 +155,8 @@ def write_comparison(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
         node.set("unnest", None)
         node.set("expressions", values.expressions)
     rewriter.check_arguments(node, "this expression expressions query low high negate")
+    if isinstance(node.this, exp.Tuple) and not node.args.get("query"):
+        return _compared_rows(rewriter, node)
     for name in ("this", "expression", "low", "high"):
         part = node.args.get(name)
         is_constant = isinstance(node, exp.Is) and name == "expression"
@@ -166,6 +172,43 @@ def write_comparison(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
         plain.set("negate", None)
         return exp.Not(this=plain)
     return node
+
+
+def _compared_rows(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
+    """Writes `(a, b) < (1, 2)` and `(a, b) IN ((1, 2))` field by field: a NULL makes the comparison
+    NULL where it decides, and in DuckDB's comparison of rows it is a value."""
+    fields = [parenthesize(field) for field in node.this.expressions]
+    rows: list[exp.Expr] = node.expressions or [node.args.get("expression", node)]
+    if isinstance(rows[0], exp.Values):
+        rows = rows[0].expressions
+    strict = _STRICT.get(type(node))
+    is_known = strict is not None or isinstance(node, exp.EQ | exp.NEQ | exp.In)
+    is_row = [isinstance(row, exp.Tuple) and len(row.expressions) == len(fields) for row in rows]
+    if not is_known or not all(is_row):
+        raise rewriter.refuse_unknown(node, "a row beside what is no row of as many values")
+    tests: list[exp.Expr] = []
+    for row in rows:
+        pairs = [(x.copy(), parenthesize(y)) for x, y in zip(fields, row.expressions, strict=True)]
+        equal = exp.and_(*(exp.EQ(this=x, expression=y) for x, y in pairs))
+        tests.append(_ordered_rows(type(node), strict, pairs) if strict else equal)
+    whole = exp.Paren(this=exp.or_(*tests))
+    return exp.Paren(this=exp.Not(this=whole)) if isinstance(node, exp.NEQ) else whole
+
+
+_Pairs = list[tuple[exp.Expr, exp.Expr]]
+_STRICT: dict[type[exp.Expr], type[exp.Binary]] = {
+    **dict.fromkeys((exp.LT, exp.LTE), exp.LT),
+    **dict.fromkeys((exp.GT, exp.GTE), exp.GT),
+}
+
+
+def _ordered_rows(sign: type[exp.Expr], strict: type[exp.Binary], pairs: _Pairs) -> exp.Expr:
+    (one, other), *rest = pairs
+    if not rest:
+        return sign(this=one, expression=other)
+    equal = exp.EQ(this=one.copy(), expression=other.copy())
+    later = exp.and_(equal, exp.Paren(this=_ordered_rows(sign, strict, rest)))
+    return exp.or_(strict(this=one, expression=other), later)
 
 
 def write_table_hint(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
@@ -196,11 +239,13 @@ def write_sum(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
 
 
 def _is_word(node: exp.Expr) -> bool:
-    """Returns whether a value is surely a text: a literal that is no number, or joined texts."""
+    """Returns whether a value is surely a text: a literal that is no number, a cast to one, joined
+    texts, or a function's."""
     inside = node.unnest()
     if isinstance(inside, exp.Literal):
         return inside.is_string and not _NUMBER.fullmatch(str(inside.this).strip(" +-"))
-    return isinstance(inside, exp.DPipe)
+    is_text = function_name(inside) in _OF_TEXTS or dtype(inside) is exp.DType.TEXT
+    return is_text or isinstance(inside, exp.DPipe)
 
 
 def write_concatenation(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:

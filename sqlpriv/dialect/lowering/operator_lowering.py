@@ -15,14 +15,18 @@ from sqlglot import exp
 from sqlpriv.dialect.constants import interval, moved_by_interval
 from sqlpriv.dialect.lowering.node_lowering import Glot, NodeLowering, lone_value
 from sqlpriv.dialect.lowering.value_lists import (
+    compared_rows,
     drop_distinct,
     is_among,
     listed_values,
     quantified_values,
+    row_among,
+    same_value,
 )
 from sqlpriv.dialect.tokens import Kind
 from sqlpriv.errors import Refused
 from sqlpriv.statements import tree as t
+from sqlpriv.statements.traverse import ROW, join_terms
 
 OR, AND, NOT, IS, COMPARE, RANGE, OTHER, ADD, MULTIPLY, POWER, SIGN = range(1, 12)
 _SIGNS = {
@@ -52,7 +56,6 @@ _LEVELS: dict[type[Glot], int] = {
     **{type_: level for type_, (_, level) in BINARY.items()},
 }
 """How tightly each operator binds."""
-_LONG_CHAIN = 16
 
 
 def _check_grouping(lowering: NodeLowering, node: Glot, level: int) -> None:
@@ -131,16 +134,15 @@ def lower_binary(lowering: NodeLowering, node: Glot) -> t.Node:
     if (every or some) and is_query and listed is None:
         return is_among(lowering, node, right.this, negated=every)
     _check_grouping(lowering, node, level)
-    if isinstance(node.this, exp.Tuple) and op in ("=", "<>"):
-        same = _same_rows(lowering, node.this, right)
-        return same if op == "=" else t.Unary("not", same, same.pos)
+    if isinstance(node.this, exp.Tuple) and op in _COMPARISONS:
+        return compared_rows(lowering, op, node.this, right)
     left = lowering.expression(node.this)
     if listed is not None and (every or some or not listed):
         is_all = not isinstance(right, exp.Any)  # of nothing, ALL is true and ANY is not
         return t.InList(left, listed, every, left.pos) if listed else t.Literal(is_all, left.pos)
     if listed is not None:
         connective = "or" if isinstance(right, exp.Any) else "and"
-        return _join_terms(connective, tuple(t.Binary(op, left, x, left.pos) for x in listed))
+        return join_terms(connective, tuple(t.Binary(op, left, x, left.pos) for x in listed))
     if op in "+-" and isinstance(right, exp.Interval):
         return _shift_by_interval(lowering, left, right, -1 if op == "-" else 1)
     if op == "^":
@@ -207,21 +209,9 @@ def lower_connective(lowering: NodeLowering, node: Glot) -> t.Node:
         rest = rest.this
     if _LEVELS.get(type(rest), SIGN) < level:
         raise lowering.cannot(rest)
-    return _join_terms(
+    return join_terms(
         "or" if level == OR else "and", lowering.expressions([rest, *reversed(terms)])
     )
-
-
-def _join_terms(op: str, terms: tuple[t.Node, ...]) -> t.Node:
-    if len(terms) > _LONG_CHAIN:  # Both connectives are associative, NULLs included.
-        half = len(terms) // 2
-        return t.Binary(
-            op, _join_terms(op, terms[:half]), _join_terms(op, terms[half:]), terms[0].pos
-        )
-    node = terms[0]
-    for term in terms[1:]:
-        node = t.Binary(op, node, term, terms[0].pos)
-    return node
 
 
 def lower_is(lowering: NodeLowering, node: Glot) -> t.Node:
@@ -239,32 +229,20 @@ def lower_is(lowering: NodeLowering, node: Glot) -> t.Node:
 def lower_distinct_from(lowering: NodeLowering, node: Glot) -> t.Node:
     _check_grouping(lowering, node, IS)
     left, right = lowering.expression(node.this), lowering.expression(node.args["expression"])
-    same = _same_value(left, right)
+    same = same_value(left, right)
     return same if isinstance(node, exp.NullSafeEQ) else t.Unary("not", same, left.pos)
-
-
-def _same_value(left: t.Node, right: t.Node) -> t.Node:
-    """Returns IS NOT DISTINCT FROM: as =, but NULL is a value that equals itself alone."""
-    both = t.Binary("and", t.IsNull(left, pos=left.pos), t.IsNull(right, pos=left.pos), left.pos)
-    equal = t.Binary("=", left, right, left.pos)
-    return t.FunctionCall("coalesce", (equal, both), pos=left.pos)
-
-
-def _same_rows(lowering: NodeLowering, left: Glot, right: Glot) -> t.Node:
-    """Returns `(a, b) = (c, d)`: rows are compared field by field, NULL as a value."""
-    if not isinstance(right, exp.Tuple) or len(left.expressions) != len(right.expressions):
-        raise lowering.cannot(right)
-    sides = (lowering.expressions(row.expressions) for row in (left, right))
-    pairs = zip(*sides, strict=True)
-    return _join_terms("and", tuple(_same_value(one, other) for one, other in pairs))
 
 
 def lower_in(lowering: NodeLowering, node: Glot) -> t.Node:
     _check_grouping(lowering, node, RANGE)
-    values = listed_values(lowering, node.expressions)
-    if isinstance(node.this, exp.Tuple) and node.args.get("query") is None:
-        return _join_terms("or", tuple(_same_rows(lowering, node.this, row) for row in values))
-    left, query = lowering.expression(node.this), node.args.get("query")
+    values, query = listed_values(lowering, node.expressions), node.args.get("query")
+    if isinstance(node.this, exp.Tuple) and query is None:
+        return row_among(lowering, node, values)
+    if isinstance(node.this, exp.Tuple):
+        fields = lowering.expressions(node.this.expressions)
+        left: t.Node = t.FunctionCall(ROW, fields, pos=fields[0].pos)
+    else:
+        left = lowering.expression(node.this)
     if query is None:
         return t.InList(left, lowering.expressions(values), pos=left.pos)
     lowering.check_arguments(query, ("this",))

@@ -13,6 +13,7 @@ from sqlpriv.dialect.tokens import Kind
 from sqlpriv.errors import Refused
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.keywords import words
+from sqlpriv.statements.traverse import join_terms
 
 _ENDS = "compare with its largest or smallest value: x > (SELECT MAX(y) FROM t)"
 
@@ -128,3 +129,64 @@ def _place(node: Glot | None, left_out: int | None = None) -> int | None:
         return None if below is None else -below
     is_number = isinstance(node, exp.Literal) and not node.is_string
     return int(node.name) if is_number and node.name.isdecimal() else None
+
+
+_Pairs = list[tuple[t.Node, t.Node]]
+
+
+def compared_rows(lowering: NodeLowering, op: str, left: Glot, right: Glot) -> t.Node:
+    """Returns `(a, b) op (c, d)`: the first fields that differ decide, NULL as the largest value.
+
+    Raises:
+        Refused: The right side is no row of as many fields.
+    """
+    pairs = _pairs(lowering, left, right)
+    if op in ("=", "<>"):
+        same = join_terms("and", [same_value(one, other) for one, other in pairs])
+        return same if op == "=" else t.Unary("not", same, same.pos)
+    turned = [(other, one) for one, other in pairs] if "<" in op else pairs
+    return _is_above(turned, or_same="=" in op)
+
+
+def _is_above(pairs: _Pairs, *, or_same: bool) -> t.Node:
+    (one, other), *rest = pairs
+    null_above = _both(t.IsNull(one, pos=one.pos), t.IsNull(other, True, one.pos))
+    greater = t.Binary(">", one, other, one.pos)
+    above: t.Node = t.FunctionCall("coalesce", (greater, null_above), pos=one.pos)
+    if rest:
+        later = _both(same_value(one, other), _is_above(rest, or_same=or_same))
+        return t.Binary("or", above, later, one.pos)
+    return t.Binary("or", above, same_value(one, other), one.pos) if or_same else above
+
+
+def row_among(lowering: NodeLowering, node: Glot, rows: list[Glot]) -> t.Node:
+    """Returns `(a, b) IN ((1, 2), (3, 4))`, where NULL is a value, or `IN (VALUES …)`, where it is
+    none: DuckDB reads the second as a query."""
+    is_query = isinstance(node.expressions[0], exp.Values)
+    tests = []
+    for row in rows:
+        pairs = _pairs(lowering, node.this, row)
+        equal = [
+            t.Binary("=", one, other, one.pos) if is_query else same_value(one, other)
+            for one, other in pairs
+        ]
+        tests.append(join_terms("and", equal))
+    return join_terms("or", tests)
+
+
+def same_value(left: t.Node, right: t.Node) -> t.Node:
+    """Returns IS NOT DISTINCT FROM: as =, but NULL is a value that equals itself alone."""
+    both = _both(t.IsNull(left, pos=left.pos), t.IsNull(right, pos=left.pos))
+    equal = t.Binary("=", left, right, left.pos)
+    return t.FunctionCall("coalesce", (equal, both), pos=left.pos)
+
+
+def _both(one: t.Node, other: t.Node) -> t.Node:
+    return t.Binary("and", one, other, one.pos)
+
+
+def _pairs(lowering: NodeLowering, left: Glot, right: Glot) -> _Pairs:
+    if not isinstance(right, exp.Tuple) or len(left.expressions) != len(right.expressions):
+        raise lowering.cannot(right)
+    sides = (lowering.expressions(row.expressions) for row in (left, right))
+    return list(zip(*sides, strict=True))

@@ -59,6 +59,10 @@ def _values(call: exp.Expr, token: Token) -> list[exp.Expr] | None:
         return [exp.Literal.number(number) for number in series] if fits else None
     days = [day for day in map(_day, ends[:2]) if day is not None]
     step = ends[2] if len(ends) == 3 else exp.Interval(this=exp.Literal.string("1 day"))
+    if isinstance(step, exp.Cast) and step.to.this is exp.DType.INTERVAL:  # '1 day'::interval
+        step = step.this
+    if isinstance(step, exp.Literal) and step.is_string:
+        step = exp.Interval(this=step)
     if len(days) < 2 or is_open or not isinstance(step, exp.Interval):
         return None
     listed = list(_days(days[0], days[1], step, token))

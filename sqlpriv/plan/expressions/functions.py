@@ -149,7 +149,7 @@ def bind_call(binder: Binder, node: t.FunctionCall) -> a.Expr:
             t.Literal(str(part)),
             t.FunctionCall("age", (last, first)),
         ) if part.lower().removesuffix("s") == "year":
-            return moment_functions.bind_distance(binder, node, "year", (first, last), whole=True)
+            return moment_functions.bind_years_of_age(binder, first, last)
         case "date_part" | "datepart" | "extract", (
             t.Literal("day"),
             t.Binary("-", last, first),

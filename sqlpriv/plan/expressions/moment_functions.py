@@ -223,6 +223,50 @@ def bind_distance(
     return a.Call(f"{'sub' if whole else 'diff'} {unit}", (first, last))
 
 
+def bind_years_of_age(binder: Binder, first: t.Node, last: t.Node) -> a.Expr:
+    """Returns date_part('year', age(last, first)), which differs from date_sub in one thing.
+
+    From February 29th to the 28th of another year DATE_SUB counts a whole year, the last day of a
+    month being as good as any later one. A day before the 28th it does not, nor does AGE.
+    """
+    nodes = (first, last)
+    moments = binder.bind_together(nodes)
+    whole: a.Expr = a.Call("sub year", moments)
+    tests = []
+    for leap, other in (moments, moments[::-1]):
+        if _may_be(leap, 29) and _may_be(other, 28):
+            test = a.Call("and", (*_is_in_february(leap, 29), *_is_in_february(other, 28)))
+            clocks = tuple(_with_clock(binder, x, n) for x, n in zip(moments, nodes, strict=True))
+            ends = tuple(
+                a.Shift(clock, 0, -1, 0) if moment is other else clock
+                for clock, moment in zip(clocks, moments, strict=True)
+            )
+            tests.append((test, a.Call("sub year", ends)))
+    return a.Case(tuple(tests), whole) if tests else whole
+
+
+def _with_clock(binder: Binder, moment: a.Expr, node: t.Node) -> a.Expr:
+    """Returns a day as its midnight: a day that is moved by an interval is a TIMESTAMP."""
+    is_day = binder.shape(node, moment).type is Type.DATE
+    return a.Call("midnight", (moment,)) if is_day else moment
+
+
+def _may_be(moment: a.Expr, day: int) -> bool:
+    """Returns whether a moment may be on a day of February."""
+    value = moment.value if isinstance(moment, a.Lit) else None
+    return not isinstance(value, dt.date) or (value.month, value.day) == (2, day)
+
+
+def _is_in_february(moment: a.Expr, day: int) -> tuple[a.Expr, ...]:
+    if isinstance(moment, a.Lit):
+        return ()
+    parts = (("month", 2), ("day", day))
+    return tuple(
+        a.Call("=", (a.Call(part, (moment,)), a.Lit(number, Type.INTEGER)))
+        for part, number in parts
+    )
+
+
 def are_timestamps(binder: Binder, nodes: tuple[t.Node, ...]) -> bool:
     """Returns whether expressions are timestamps, whose difference is an interval."""
     if any(isinstance(node, t.Span) for node in nodes):

@@ -28,6 +28,7 @@ from sqlpriv.plan.expressions.literal_types import natural_type
 from sqlpriv.plan.expressions.value_facts import Shape
 from sqlpriv.statements import sql
 from sqlpriv.statements import tree as t
+from sqlpriv.statements.keywords import TITLES
 from sqlpriv.statements.printer import INFIX
 from sqlpriv.statements.text_growth import LONGEST, text_growth
 from sqlpriv.statements.traverse import walk
@@ -218,7 +219,8 @@ def _is_scalar(node: t.Node) -> bool:
             plain = not (star or distinct or kept or using)
             if name == "age" and len(node.args) < 2:  # until today
                 return False
-            return plain and (name in _scalar_functions() or name in (*INFIX, *_WRITTEN))
+            names = (*INFIX, *_WRITTEN, *TITLES)
+            return plain and (name in _scalar_functions() or name in names)
         case t.Exists() | t.InQuery() | t.Subquery() | t.Lookup():
             return False
     return True
@@ -245,6 +247,8 @@ def _compute(
         if isinstance(part, t.Literal) and isinstance(part.value, float) and not part.exponent:
             text = repr(part.value)
             return text if "e" not in text else None  # a DECIMAL, as it was written
+        if isinstance(part, t.FunctionCall) and part.name in TITLES:
+            return TITLES[part.name].format(x=sql(part.args[0], rename))
         return None
 
     casts = ", ".join(

@@ -35,7 +35,7 @@ from sqlpriv.plan.relations.outer_names import (
 )
 from sqlpriv.plan.relations.subqueries import scalar_subqueries
 from sqlpriv.statements import tree as t
-from sqlpriv.statements.traverse import conjuncts, rebuild, walk
+from sqlpriv.statements.traverse import conjuncts, rebuild, row_fields, walk
 
 MOST = 10_000
 """Values for which a subquery over public tables is answered."""
@@ -152,10 +152,12 @@ class _Joins:
         ):
             return None
         if arg is not None:
-            if len(query.items) != 1:
+            fields = row_fields(arg)
+            if len(query.items) != len(fields):
                 return None
-            equal = t.Binary("=", query.items[0].expr, arg, pos)
-            query = replace(query, where=_conjunction([*conjuncts(query.where), equal]))
+            pairs = zip(query.items, fields, strict=True)
+            equal = [t.Binary("=", item.expr, field, pos) for item, field in pairs]
+            query = replace(query, where=_conjunction([*conjuncts(query.where), *equal]))
         counted = replace(query, items=(t.Item(t.FunctionCall("count", star=True, pos=pos)),))
         count = self.replace_scalar(t.Subquery(counted, pos=pos))
         return None if count is None else t.Binary(">", count, t.Literal(0, pos), pos)

@@ -35,7 +35,7 @@ from sqlpriv.plan.relations.per_unit import key_aliases
 from sqlpriv.plan.relations.rows_at_extremes import join_extremes
 from sqlpriv.statements import default_name, tables
 from sqlpriv.statements import tree as t
-from sqlpriv.statements.traverse import conjuncts, with_aliases
+from sqlpriv.statements.traverse import conjuncts, row_fields, with_aliases
 
 
 @dataclass
@@ -263,23 +263,26 @@ class FromReader:
         both = combine_sides(inner, rows, "inner", shadow=True)
         tests = [both.binder.bind_predicate(test, "WHERE") for test in here]
         if arg is not None:
-            if len(items) != 1:
-                raise refuse(node, "IN takes a query of one column", "select one column")
-            out: t.Node = items[0].expr
-            if not simple or out == t.Name("*"):
-                out = t.Name(next(iter(inner.binder.names)), "", node.pos)
-            sides = (rows.binder.bind(arg), inner.binder.bind(out))
-            equal: a.Expr = a.Call("=", sides)
-            both.binder.shape(node, equal)
-            both = with_unit_equalities(both, equal)
-            if kind == "anti":
-                nulls = [
-                    a.Call("is null", (x,))
-                    for x, r in zip(sides, (rows, inner), strict=True)
-                    if not r.binder.is_present(x)
-                ]
-                equal = a.Call("or", (equal, *nulls)) if nulls else equal
-            tests.append(equal)
+            fields = row_fields(arg)
+            outputs: list[t.Node] = [item.expr for item in items]
+            if not simple or outputs == [t.Name("*")]:
+                outputs = [t.Name(name, "", node.pos) for name in inner.binder.names]
+            if len(outputs) != len(fields):
+                wanted = "one column" if len(fields) == 1 else f"{len(fields)} columns"
+                raise refuse(node, f"IN takes a query of {wanted}", f"select {wanted}")
+            for field, out in zip(fields, outputs, strict=True):
+                sides = (rows.binder.bind(field), inner.binder.bind(out))
+                equal: a.Expr = a.Call("=", sides)
+                both.binder.shape(node, equal)
+                both = with_unit_equalities(both, equal)
+                if kind == "anti":
+                    nulls = [
+                        a.Call("is null", (x,))
+                        for x, r in zip(sides, (rows, inner), strict=True)
+                        if not r.binder.is_present(x)
+                    ]
+                    equal = a.Call("or", (equal, *nulls)) if nulls else equal
+                tests.append(equal)
         on = conjunction(tuple(tests))
         self._check_connected(with_unit_equalities(both, on), t.Table("", "", node.pos))
         joined = join_rows(rows.relation, inner.relation, tuple(tests), kind, self.contracts)

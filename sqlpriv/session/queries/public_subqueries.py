@@ -28,6 +28,7 @@ from sqlpriv.session.access.context import Access
 from sqlpriv.statements import tables
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.printer import quote_name
+from sqlpriv.statements.traverse import join_terms, row_fields
 
 MOST = 10_000
 """Values that `x IN (SELECT …)` may become."""
@@ -137,12 +138,36 @@ def _with_lists(select: t.Select, contracts: Contracts, access: Access) -> t.Sel
         rows = None
         with suppress(ProgrammingError, Refused):  # it looks at the row around it, say
             rows = access.sql.run_subquery(part, contracts)
-        values = rows.column(0).to_pylist() if rows is not None and rows.num_columns == 1 else []
-        if values and None not in values and len(values) <= MOST:
-            items = tuple(t.Literal(_as_literal(v), part.pos) for v in dict.fromkeys(values))
-            lists[part] = t.InList(part.arg, items, part.negated, part.pos)
+        fields = row_fields(part.arg)
+        if rows is None or rows.num_columns != len(fields) or not 0 < rows.num_rows <= MOST:
+            continue
+        if any(column.null_count for column in rows.columns):
+            continue
+        if len(fields) > 1:
+            lists[part] = _row_among(part, fields, rows)
+            continue
+        values = dict.fromkeys(rows.column(0).to_pylist())
+        items = tuple(t.Literal(_as_literal(v), part.pos) for v in values)
+        lists[part] = t.InList(part.arg, items, part.negated, part.pos)
     listed: t.Select = with_values(select, lists)
     return listed
+
+
+def _row_among(part: t.InQuery, fields: Sequence[t.Node], rows: pa.Table) -> t.Node:
+    """Returns `(a, b) IN (SELECT …)` over these rows: by the first fields' values, the others'."""
+    listed: dict[tuple[Any, ...], list[Any]] = {}
+    for row in dict.fromkeys(zip(*(column.to_pylist() for column in rows.columns), strict=True)):
+        listed.setdefault(row[:-1], []).append(row[-1])
+    tests: list[t.Node] = []
+    for firsts, lasts in listed.items():
+        items = tuple(t.Literal(_as_literal(value), part.pos) for value in lasts)
+        test: t.Node = t.InList(fields[-1], items, pos=part.pos)
+        for field, value in zip(reversed(fields[:-1]), reversed(firsts), strict=True):
+            equal = t.Binary("=", field, t.Literal(_as_literal(value), part.pos), part.pos)
+            test = t.Binary("and", equal, test, part.pos)
+        tests.append(test)
+    whole = join_terms("or", tests)
+    return t.Unary("not", whole, part.pos) if part.negated else whole
 
 
 def _with_lookups(select: t.Select, contracts: Contracts, access: Access) -> t.Select:

@@ -37,7 +37,7 @@ SELECT COUNT(*) AS n FROM stays WHERE arrived >= '2023-01-10';
 -- bigquery
 SELECT DATE_DIFF(DATE '2023-04-01', day, WEEK(MONDAY)) AS m, COUNT(*) AS n FROM stays GROUP BY m HAVING n > 0
 -- plain
-SELECT date_diff('week', day, DATE '2023-04-01') AS m, COUNT(*) FROM stays GROUP BY m;
+SELECT date_diff('day', date_trunc('week', day), DATE '2023-03-27') // 7 AS m, COUNT(*) FROM stays GROUP BY m;
 -- bigquery
 SELECT COUNT(*) AS n FROM people WHERE REGEXP_CONTAINS(region, r'^n') OR ENDS_WITH(region, 't')
 -- plain
@@ -277,7 +277,7 @@ SELECT age::VARCHAR AS x, COUNT(*) AS n FROM people WHERE age < 3 GROUP BY x;
 -- snowflake
 SELECT DATEDIFF(week, day, '2023-04-01'::DATE) AS m, COUNT(*) AS n FROM stays GROUP BY m HAVING n > 0
 -- plain
-SELECT date_diff('week', day, DATE '2023-04-01') AS m, COUNT(*) AS n FROM stays GROUP BY m;
+SELECT date_diff('day', date_trunc('week', day), DATE '2023-03-27') // 7 AS m, COUNT(*) AS n FROM stays GROUP BY m;
 -- snowflake
 SELECT COUNT(*) AS n FROM stays WHERE day >= TO_DATE('2023-02-01') AND day < TO_DATE('01/03/2023', 'DD/MM/YYYY')
 -- plain

@@ -67,7 +67,7 @@ LOOKS = {
     "SELECT conname, contoencoding FROM pg_catalog.pg_conversion": [],
     "SELECT castfunc, castcontext, castmethod FROM pg_catalog.pg_cast": [],
     "SELECT check_clause FROM information_schema.check_constraints": [],
-    "SELECT datname, numbackends FROM pg_stat_database": [],
+    "SELECT datname, numbackends FROM pg_stat_database": [("shop", 1)],
     "SELECT boot_val FROM pg_settings WHERE name = 'max_index_keys'": [("32",)],
     "SELECT relfrozenxid FROM pg_class WHERE relname = 'people'": [(None,)],
     "SELECT current_setting('default_table_access_method')": [("heap",)],

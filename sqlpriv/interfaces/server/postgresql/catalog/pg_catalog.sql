@@ -2,12 +2,16 @@
 -- not named here are NULL. Schema pgcat stands for pg_catalog, infoschema for information_schema.
 -- classes, attributes, types, constraints, indexes and settings are filled before, from the vault's public catalog.
 
+INSERT INTO attributes SELECT indexrelid, attname, atttypid, place, false, atttypmod FROM (SELECT indexrelid, indrelid,
+    unnest(indkey) AS number, generate_subscripts(indkey, 1) AS place FROM indexes) i
+    JOIN attributes a ON a.attrelid = indrelid AND a.attnum = number;
 INSERT INTO pg_attribute BY NAME SELECT attrelid, attname, atttypid, attnum, attnotnull, atttypmod,
     coalesce(typlen, -1) AS attlen, 0 AS attndims, -1 AS attcacheoff, coalesce(typlen BETWEEN 1 AND 8, false) AS attbyval,
     'i' AS attalign, false AS atthasdef, false AS attisdropped, false AS atthasmissing, true AS attislocal, 0 AS attinhcount,
     0 AS attcollation, '' AS attidentity, '' AS attgenerated, 'p' AS attstorage, '' AS attcompression, -1 AS attstattarget
-    FROM attributes LEFT JOIN types ON types.oid = atttypid;
-INSERT INTO pg_class BY NAME SELECT oid, relname, relnamespace, relkind, relnatts, 0 AS reltype, 0 AS reloftype, 10 AS relowner,
+    FROM attributes LEFT JOIN types ON types.oid = atttypid ORDER BY attrelid, attnum;
+INSERT INTO pg_class BY NAME SELECT oid, relname, relnamespace, relkind, relnatts,
+    CASE relkind WHEN 'r' THEN oid + 50_000 ELSE 0 END AS reltype, 0 AS reloftype, 10 AS relowner,
     CASE relkind WHEN 'r' THEN 2 ELSE 403 END AS relam, oid AS relfilenode, 0 AS reltablespace, 0 AS relpages,
     -1.0 AS reltuples, 0 AS relallvisible, 0 AS reltoastrelid, oid IN (SELECT indrelid FROM indexes) AS relhasindex,
     false AS relisshared, 'p' AS relpersistence, 0 AS relchecks, false AS relhasrules,
@@ -15,7 +19,8 @@ INSERT INTO pg_class BY NAME SELECT oid, relname, relnamespace, relkind, relnatt
     false AS relhassubclass, false AS relrowsecurity, false AS relforcerowsecurity, true AS relispopulated,
     'd' AS relreplident, false AS relispartition, 0 AS relrewrite, false AS relhasoids FROM classes;
 INSERT INTO pg_constraint BY NAME SELECT * EXCLUDE (condef), 0 AS contypid, 0 AS conparentid, false AS condeferrable,
-    false AS condeferred, true AS convalidated, 'a' AS confupdtype, 'a' AS confdeltype, 's' AS confmatchtype,
+    false AS condeferred, true AS convalidated, CASE contype WHEN 'f' THEN 'a' ELSE ' ' END AS confupdtype,
+    CASE contype WHEN 'f' THEN 'a' ELSE ' ' END AS confdeltype, CASE contype WHEN 'f' THEN 's' ELSE ' ' END AS confmatchtype,
     true AS conislocal, 0 AS coninhcount, true AS connoinherit FROM constraints;
 INSERT INTO pg_index BY NAME SELECT indexrelid, indrelid, indisprimary, indkey, true AS indisunique, len(indkey) AS indnatts,
     len(indkey) AS indnkeyatts, false AS indnullsnotdistinct, false AS indisexclusion, true AS indimmediate,
@@ -30,6 +35,15 @@ INSERT INTO pg_type BY NAME SELECT oid, typname, typelem, typlen, typcategory, 1
     concat(stem, 'recv') AS typreceive, concat(stem, 'send') AS typsend, '-' AS typmodin, '-' AS typmodout, '-' AS typanalyze
     FROM (SELECT *, CASE WHEN typelem <> 0 THEN 'array_' WHEN typname IN ('date', 'time', 'timestamp', 'timestamptz',
         'interval', 'uuid', 'numeric', 'json') THEN typname || '_' ELSE typname END AS stem FROM types) t;
+INSERT INTO pg_type BY NAME SELECT reltype AS oid, relname AS typname, relnamespace AS typnamespace, 10 AS typowner,
+    -1 AS typlen, false AS typbyval, 'c' AS typtype, 'C' AS typcategory, false AS typispreferred, true AS typisdefined,
+    ',' AS typdelim, oid AS typrelid, 0 AS typelem, 0 AS typarray, 'record_in' AS typinput, 'record_out' AS typoutput,
+    'record_recv' AS typreceive, 'record_send' AS typsend, '-' AS typmodin, '-' AS typmodout, '-' AS typanalyze,
+    'd' AS typalign, 'x' AS typstorage, false AS typnotnull, 0 AS typbasetype, -1 AS typtypmod, 0 AS typndims,
+    0 AS typcollation FROM pg_class WHERE relkind = 'r';
+INSERT INTO pg_proc BY NAME SELECT 2_000 + row_number() OVER (ORDER BY name) AS oid, name AS proname, 11 AS pronamespace,
+    10 AS proowner, 12 AS prolang, 'f' AS prokind, 'i' AS provolatile, false AS proretset, 1 AS pronargs
+    FROM (SELECT DISTINCT unnest([typinput, typoutput, typreceive, typsend]) AS name FROM pg_type);
 
 INSERT INTO pg_am VALUES (2, 'heap', 'heap_tableam_handler', 't'), (403, 'btree', 'bthandler', 'i');
 INSERT INTO pg_roles BY NAME SELECT 10 AS oid, getvariable('principal') AS rolname, false AS rolsuper, true AS rolinherit,
@@ -58,6 +72,8 @@ INSERT INTO pg_stat_user_tables BY NAME SELECT c.oid AS relid, nspname AS schema
 INSERT INTO pg_stat_all_tables FROM pg_stat_user_tables;
 INSERT INTO pg_statio_all_tables BY NAME SELECT relid, schemaname, relname FROM pg_stat_user_tables;
 INSERT INTO pg_statio_user_tables FROM pg_statio_all_tables;
+INSERT INTO pg_stat_database BY NAME SELECT oid AS datid, datname, 1 AS numbackends FROM pg_database;
+INSERT INTO pg_stat_gssapi BY NAME SELECT 1 AS pid, false AS gss_authenticated, false AS encrypted;
 INSERT INTO pg_indexes BY NAME SELECT n.nspname AS schemaname, t.relname AS tablename, c.relname AS indexname,
     inddef AS indexdef FROM indexes i JOIN pg_class c ON c.oid = i.indexrelid
     JOIN pg_class t ON t.oid = i.indrelid JOIN pg_namespace n ON n.oid = t.relnamespace;
@@ -81,7 +97,8 @@ INSERT INTO infoschema.columns BY NAME SELECT getvariable('database') AS table_c
     getvariable('database') AS udt_catalog, 'pg_catalog' AS udt_schema, typname AS udt_name,
     attnum::VARCHAR AS dtd_identifier, 'NO' AS is_self_referencing, 'NO' AS is_identity, 'NO' AS identity_cycle,
     'NEVER' AS is_generated, 'NO' AS is_updatable
-    FROM attributes JOIN pg_class c ON c.oid = attrelid JOIN types t ON t.oid = atttypid WHERE relkind = 'r';
+    FROM attributes JOIN pg_class c ON c.oid = attrelid JOIN types t ON t.oid = atttypid WHERE relkind = 'r'
+    ORDER BY attrelid, attnum;
 INSERT INTO infoschema.table_constraints BY NAME SELECT getvariable('database') AS constraint_catalog,
     'public' AS constraint_schema, conname AS constraint_name, getvariable('database') AS table_catalog,
     'public' AS table_schema, relname AS table_name,
@@ -114,3 +131,6 @@ INSERT INTO infoschema.column_privileges BY NAME SELECT 'owner' AS grantor, getv
     table_schema, table_name, column_name, 'SELECT' AS privilege_type, 'NO' AS is_grantable FROM infoschema.columns;
 INSERT INTO infoschema.enabled_roles SELECT getvariable('principal');
 INSERT INTO infoschema.applicable_roles VALUES (getvariable('principal'), getvariable('principal'), 'NO');
+
+CREATE TABLE "~procedures" AS SELECT oid AS "~oid", proname AS "~name" FROM pg_proc;
+CREATE MACRO regproc_oid(of) AS (SELECT "~oid" FROM "~procedures" WHERE "~name" = of LIMIT 1);

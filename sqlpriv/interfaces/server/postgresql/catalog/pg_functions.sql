@@ -58,7 +58,7 @@ CREATE TABLE "~tables" AS SELECT relname AS "~name", oid AS "~oid" FROM classes 
     ('pg_database', 1262);
 CREATE TABLE "~types" AS SELECT oid AS "~oid", typname AS "~name", sql_name AS "~text" FROM types
     UNION ALL VALUES (23, 'int', 'integer'), (1700, 'decimal', 'numeric'), (701, 'float', 'double precision');
-CREATE TABLE "~settings" AS SELECT lower(name) AS "~name", setting AS "~text" FROM settings;
+SET VARIABLE settings = (SELECT map(list(lower(name)), list(setting)) FROM settings);
 CREATE TABLE "~constraints" AS SELECT oid AS "~oid", condef AS "~text" FROM constraints;
 CREATE TABLE "~indexes" AS SELECT indexrelid AS "~oid", inddef AS "~text", indcolumns AS "~columns" FROM indexes;
 CREATE MACRO obj_description(id) AS (SELECT "~text" FROM "~comments" WHERE "~of" = id AND "~at" = 0 LIMIT 1),
@@ -69,11 +69,11 @@ CREATE MACRO to_regclass(of) AS coalesce(TRY_CAST(of AS BIGINT), (SELECT "~oid" 
     WHERE "~name" = regexp_replace(replace(of::VARCHAR, '"', ''), '^.*\.', '') LIMIT 1));
 CREATE MACRO to_regtype(of) AS coalesce(TRY_CAST(of AS BIGINT), (SELECT "~oid" FROM "~types"
     WHERE regexp_replace(replace(of::VARCHAR, '"', ''), '^.*\.', '') IN ("~name", "~text") LIMIT 1));
-CREATE MACRO to_regproc(of) AS coalesce(TRY_CAST(of AS BIGINT), error(format('function "{}" does not exist', of)));
+CREATE MACRO to_regproc(of) AS coalesce(TRY_CAST(of AS BIGINT), error(concat('function "', of, '" does not exist')));
 CREATE MACRO regclass_text(of) AS (SELECT "~name" FROM "~tables" WHERE "~oid" = to_regclass(of) LIMIT 1);
 CREATE MACRO regtype_text(of) AS (SELECT "~text" FROM "~types" WHERE "~oid" = to_regtype(of) LIMIT 1);
 CREATE MACRO format_type(id, modifier) AS (SELECT CASE WHEN id = 1700 AND modifier >= 4
-    THEN format('numeric({},{})', (modifier - 4) >> 16, (modifier - 4) & 65535) ELSE "~text" END
+    THEN concat('numeric(', (modifier - 4) >> 16, ',', (modifier - 4) & 65535, ')') ELSE "~text" END
     FROM "~types" WHERE "~oid" = id LIMIT 1);
 CREATE MACRO pg_get_constraintdef(id) AS (SELECT "~text" FROM "~constraints" WHERE "~oid" = id LIMIT 1),
     (id, pretty) AS (SELECT "~text" FROM "~constraints" WHERE "~oid" = id LIMIT 1);
@@ -83,8 +83,7 @@ CREATE MACRO pg_get_indexdef(id) AS (SELECT "~text" FROM "~indexes" WHERE "~oid"
 CREATE MACRO regexp_matches(of, pattern) AS TABLE SELECT regexp_extract_all(of, pattern, 1) AS regexp_matches
     WHERE regexp_matches(of, pattern);
 CREATE MACRO quote_ident(of) AS CASE WHEN regexp_full_match(of, '[a-z_][a-z0-9_]*') THEN of ELSE '"' || replace(of, '"', '""') || '"' END;
-CREATE MACRO current_setting(of) AS (SELECT "~text" FROM "~settings" WHERE "~name" = lower(of) LIMIT 1),
-    (of, missing) AS (SELECT "~text" FROM "~settings" WHERE "~name" = lower(of) LIMIT 1);
+CREATE MACRO current_setting(of) AS getvariable('settings')[lower(of)], (of, missing) AS getvariable('settings')[lower(of)];
 CREATE MACRO set_config(of, value, local) AS value;
 CREATE MACRO pg_advisory_unlock_all() AS NULL;
 CREATE MACRO inet_server_addr() AS NULL::VARCHAR;
@@ -94,3 +93,17 @@ CREATE MACRO array_remove(of, value) AS list_filter(of, lambda each: each IS DIS
 CREATE MACRO infoschema._pg_expandarray(of) AS unnest(list_transform(range(1, len(of) + 1), lambda "~k": {'x': of["~k"], 'n': "~k"}));
 CREATE MACRO array_lower(of, dimension) AS 1;
 CREATE MACRO array_upper(of, dimension) AS len(of);
+CREATE MACRO format_part(of, number, value) AS CASE regexp_extract_all(of, '%[sIL]')[number]
+    WHEN '%I' THEN quote_ident(value::VARCHAR) WHEN '%L' THEN coalesce(concat('''', replace(value::VARCHAR, '''', ''''''), ''''), 'NULL')
+    ELSE value::VARCHAR END || coalesce(string_split_regex(of, '%[sIL]')[number + 1], '');
+CREATE MACRO format_head(of) AS string_split_regex(of, '%[sIL]')[1];
+CREATE MACRO format(of) AS of, (of, a) AS concat(format_head(of), format_part(of, 1, a)),
+    (of, a, b) AS concat(format_head(of), format_part(of, 1, a), format_part(of, 2, b)),
+    (of, a, b, c) AS concat(format_head(of), format_part(of, 1, a), format_part(of, 2, b), format_part(of, 3, c));
+CREATE MACRO pg_show_all_settings() AS TABLE SELECT * FROM pg_settings;
+CREATE MACRO pg_indexam_has_property(id, property) AS true;
+CREATE MACRO pg_index_has_property(id, property) AS property <> 'clusterable';
+CREATE MACRO pg_index_column_has_property(id, number, property) AS property IN ('asc', 'nulls_last', 'orderable', 'returnable');
+CREATE MACRO pg_try_advisory_lock(a) AS true, (a, b) AS true;
+CREATE MACRO pg_advisory_unlock(a) AS true, (a, b) AS true;
+CREATE MACRO pg_advisory_lock(a) AS NULL, (a, b) AS NULL;

@@ -79,11 +79,14 @@ SIZES = {
     TIMESTAMPTZ: 8,
     INTERVAL: 16,
     UUID: 16,
+    NAME: 64,
 }
 NUMBERS = frozenset({INT2, INT4, INT8, FLOAT4, FLOAT8, NUMERIC})
 _ITEMS = {pa.uint32(): OID, pa.large_string(): NAME}
 _ARRAY_OF = {item: array for array, item in ARRAYS.items()}
 TEXTS = frozenset({TEXT, UNKNOWN, BPCHAR, VARCHAR, NAME, JSON, 0})
+IS_OID = {b"postgresql": b"oid"}
+"""What an Arrow field says of itself whose whole numbers are those of the catalog's objects."""
 EPOCH = dt.datetime(2000, 1, 1)
 DAY = dt.timedelta(days=1)
 MICROSECOND = dt.timedelta(microseconds=1)
@@ -91,8 +94,12 @@ CODES = {INT2: "!h", INT4: "!i", INT8: "!q", OID: "!I", FLOAT4: "!f", FLOAT8: "!
 
 
 def fields(columns: pa.Schema) -> list[Field]:
-    """Returns the columns of a result as RowDescription tells them."""
-    oids = [type_oid(column.type) for column in columns]
+    """Returns the columns of a result as RowDescription tells them.
+
+    >>> [field.oid for field in fields(pa.schema([pa.field("oid", pa.int64(), metadata=IS_OID)]))]
+    [26]
+    """
+    oids = [OID if column.metadata == IS_OID else type_oid(column.type) for column in columns]
     return [
         Field(column.name, oid, SIZES.get(oid, -1), type_modifier(column.type))
         for column, oid in zip(columns, oids, strict=True)
@@ -190,8 +197,8 @@ def as_text(value: Any, oid: int = TEXT) -> str:
         case dt.datetime():
             text = value.isoformat(" ")
             return f"{text[:-3]}" if text.endswith("+00:00") else text
-        case dt.timedelta():
-            return _interval_text(value)
+        case dt.timedelta() | pa.MonthDayNano():
+            return _interval_text(*_interval_parts(value))
         case list() | tuple() if oid == INT2VECTOR:
             return " ".join(map(str, value))
         case list() | tuple():
@@ -210,20 +217,36 @@ def _float_text(value: float) -> str:
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
-def _interval_text(value: dt.timedelta) -> str:
-    rest = abs(value - dt.timedelta(days=value.days))
-    hours, seconds = divmod(rest.seconds, 3600)
-    text = f"{hours:02}:{seconds // 60:02}:{seconds % 60:02}"
-    fraction = f".{rest.microseconds:06}" if rest.microseconds else ""
-    days = f"{value.days} day{'' if abs(value.days) == 1 else 's'} " if value.days else ""
-    return f"{days}{text}{fraction}"
+def _interval_parts(value: dt.timedelta | pa.MonthDayNano) -> tuple[int, int, int]:
+    """Returns an interval's months, days and microseconds, which PostgreSQL keeps apart."""
+    if isinstance(value, dt.timedelta):
+        return 0, value.days, (value - value.days * DAY) // MICROSECOND
+    return value.months, value.days, value.nanoseconds // 1000
+
+
+def _interval_text(months: int, days: int, microseconds: int) -> str:
+    """Returns an interval as PostgreSQL writes it.
+
+    >>> _interval_text(14, 3, 14_706_500_000), _interval_text(0, -1, 0), _interval_text(0, 0, 0)
+    ('1 year 2 mons 3 days 04:05:06.500000', '-1 days', '00:00:00')
+    """
+    years, months = int(months / 12), months - 12 * int(months / 12)
+    counted = ((years, "year"), (months, "mon"), (days, "day"))
+    parts = [f"{count} {word}{'' if count == 1 else 's'}" for count, word in counted if count]
+    if microseconds or not parts:
+        seconds, fraction = divmod(abs(microseconds), 1_000_000)
+        sign = "-" if microseconds < 0 else "+" if days < 0 else ""
+        clock = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+        parts.append(f"{sign}{clock}" + (f".{fraction:06}" if fraction else ""))
+    return " ".join(parts)
 
 
 def _array_item(value: Any) -> str:
     if value is None:
         return "NULL"
     text = as_text(value)
-    if isinstance(value, list | tuple | bool | int | float | Decimal):
+    is_interval = isinstance(value, pa.MonthDayNano)
+    if isinstance(value, list | tuple | bool | int | float | Decimal) and not is_interval:
         return text
     if text.upper() != "NULL" and re.fullmatch(r'[^\s{},"\\]+', text):
         return text
@@ -275,7 +298,8 @@ def _binary_time(value: Any, oid: int) -> bytes:
         moment = dt.datetime.combine(EPOCH.date(), value.replace(tzinfo=None))
         return struct.pack("!q", (moment - EPOCH) // MICROSECOND)
     if oid == INTERVAL:
-        return struct.pack("!qii", (value - value.days * DAY) // MICROSECOND, value.days, 0)
+        months, days, microseconds = _interval_parts(value)
+        return struct.pack("!qii", microseconds, days, months)
     if value.tzinfo is not None:
         value = value.astimezone(dt.UTC).replace(tzinfo=None)
     return struct.pack("!q", (value - EPOCH) // MICROSECOND)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
+from sqlpriv.interfaces.server.postgresql.reading.catalog_words import WordRewrites
 from sqlpriv.interfaces.server.postgresql.reading.sql_scan import SqlToken, tokens
 from sqlpriv.statements import literal
 
@@ -20,6 +21,8 @@ _TYPES = {
     "character_data": "VARCHAR",
     "regnamespace": "BIGINT",
     "regrole": "BIGINT",
+    "regoper": "VARCHAR",
+    "regoperator": "VARCHAR",
     "citext": "VARCHAR",
     "int2vector": "VARCHAR",
     "oidvector": "VARCHAR",
@@ -38,8 +41,6 @@ _REGISTERED = {
     "regproc": "",
     "regprocedure": "",
 }
-_PROCEDURES = {"typinput", "typoutput", "typreceive", "typsend"}
-"""Columns of functions, which PostgreSQL compares to a number and we keep by name."""
 VALUE_CALLS = {"current_schema", "current_database", "current_user", "session_user", "version"}
 """Functions of one value that may stand like a table: SELECT * FROM current_schema()."""
 _PRINCIPALS = {"CURRENT_USER", "SESSION_USER", "CURRENT_ROLE", "USER"}
@@ -54,8 +55,11 @@ def to_duckdb(sql: str, principal: str) -> str:
     ...           " FROM pg_catalog.pg_class WHERE relname OPERATOR(pg_catalog.!~) '^p'", "ada")
     "SELECT to_regclass( 'people')::BIGINT, relname FROM pg_class WHERE relname !~ '^p'"
     """
-    left, words = list(tokens(sql)), list[str]()
-    at = 0
+    return _text_of(list(tokens(sql)), principal)
+
+
+def _text_of(left: Sequence[SqlToken], principal: str) -> str:
+    words, at = list[str](), 0
     while at < len(left):
         at = _write_next(left, at, words, principal)
     return "".join(words).strip()
@@ -67,9 +71,15 @@ def _write_next(left: Sequence[SqlToken], at: int, words: list[str], principal: 
     following = left[at + 1].text if at + 1 < len(left) else ""
     is_apart = at > 0 and left[at - 1].start + len(left[at - 1].text) < token.start
     space = " " if is_apart else ""
+    if following == "." and _is_database(left, at):
+        words.append(space)
+        return at + 2
     if token.name in _SCHEMAS and following == ".":
         words.append(space + _SCHEMAS[token.name])
         return at + 2
+    rewrites = WordRewrites(left, at, words, space, lambda inner: _text_of(inner, principal))
+    if end := rewrites.write():
+        return end
     if token.upper == "OPERATOR" and following == "(":
         end = next((n for n in range(at, len(left)) if left[n].text == ")"), len(left))
         signs = [t.text for t in left[at + 2 : end] if t.kind == "other" and t.text != "."]
@@ -77,9 +87,8 @@ def _write_next(left: Sequence[SqlToken], at: int, words: list[str], principal: 
         return end + 1
     if token.upper == "COLLATE":
         return at + (4 if at + 2 < len(left) and left[at + 2].text == "." else 2)
-    if token.upper == "CAST" and (end := _named_object_end(left, at)):
-        words.append(f" to_regclass({left[at + 2].text})")
-        return end
+    if token.upper == "AS" and _casts_to_object(left, at) and _name_object(left[at + 1], words):
+        return at + 3
     if token.text == "::" or (token.upper == "AS" and _is_cast(left, at)):
         return _write_cast(left, at, words)
     if token.name == "unnest" and following == "(" and (end := _write_unnest(left, at, words)):
@@ -108,18 +117,8 @@ def _write_next(left: Sequence[SqlToken], at: int, words: list[str], principal: 
         if is_any or (kind[:1] == ["::"] and kind[2:] == ["[", "]"]):
             words.append(space + _list_of(token.text))
             return at + 1
-    if token.text == "0" and at > 1 and left[at - 2].name in _PROCEDURES:
-        words.append(f"{space}'0'")
-        return at + 1
     if token.upper == "SELECT" and following.upper() == "FROM":  # EXISTS (SELECT FROM …)
         words.append(f"{space}SELECT 1")
-        return at + 1
-    if (
-        token.name == "tableoid" and left[at - 1].upper != "AS"
-    ):  # which catalog a row is of: its number is compared to nothing
-        if words[-1:] == ["."]:
-            del words[-2:]
-        words.append(" 0")
         return at + 1
     if token.upper == "CURRENT_CATALOG":
         words.append(" current_database()")
@@ -193,14 +192,31 @@ def _is_cast(left: Sequence[SqlToken], at: int) -> bool:
     )
 
 
-def _named_object_end(left: Sequence[SqlToken], at: int) -> int:
-    """Returns the place after `CAST('name' AS regclass)` or `CAST($1 AS regclass)`; 0 elsewhere."""
-    words = [token.upper for token in left[at + 1 : at + 7]]
-    if len(words) < 5 or left[at + 2].kind not in ("string", "parameter"):
-        return 0
-    if words[2:5] == ["AS", "REGCLASS", ")"]:
-        return at + 6
-    return 0
+def _is_database(left: Sequence[SqlToken], at: int) -> bool:
+    """Tells whether a name is that of a database: `shop.information_schema.columns`."""
+    after = left[at + 2 : at + 4]
+    is_first = at == 0 or left[at - 1].text != "."
+    return is_first and len(after) == 2 and after[0].name in _SCHEMAS and after[1].text == "."
+
+
+def _casts_to_object(left: Sequence[SqlToken], at: int) -> bool:
+    """Tells whether AS stands in `CAST(… AS regclass)`, of a table, a type or a function."""
+    after = left[at + 1 : at + 3]
+    return len(after) == 2 and after[0].name in _REGISTERED and after[1].text == ")"
+
+
+def _name_object(kind: SqlToken, words: list[str]) -> bool:
+    """Writes a call instead of the CAST that was begun; false where there is none."""
+    depth, function = 0, _REGISTERED[kind.name]
+    for at in range(len(words) - 1, 0, -1):
+        depth += (words[at].strip() == ")") - (words[at].strip() == "(")
+        if depth < 0:
+            if words[at - 1].strip().upper() != "CAST":
+                return False
+            words[at - 1] = f" {function}"
+            words.append(")")
+            return True
+    return False
 
 
 def _wrap_operand(words: list[str], function: str) -> None:

@@ -188,18 +188,28 @@ class StatementScan:
         return re.match(r"(1=0|0=1|1<>1|1=2|FALSE)", condition) is not None
 
 
-def without_schema(sql: str, schemas: frozenset[str]) -> str:
+def without_schema(sql: str, schemas: frozenset[str], database: str = "") -> str:
     """Returns the text with `public.` blanked out before names: every other place stays.
+
+    Args:
+        sql: The text.
+        schemas: What is blanked out.
+        database: Blanked out as well where it stands before one of them.
 
     >>> without_schema('SELECT "public"."t"."x" FROM public.t', frozenset({"public"}))
     'SELECT          "t"."x" FROM        t'
+    >>> without_schema("SELECT shop.x FROM shop.public.shop", frozenset({"public"}), "shop")
+    'SELECT shop.x FROM             shop'
     """
     letters, all_tokens = list(sql), list(tokens(sql))
     for at, (token, dot) in enumerate(pairwise(all_tokens)):
         begins = (
             at == 0 or all_tokens[at - 1].text != "." or _was_blanked(letters, all_tokens[at - 1])
         )
-        if begins and token.name in schemas and dot.text == "." and at + 2 < len(all_tokens):
+        names = [each.name or each.text for each in all_tokens[at + 2 : at + 4]]
+        is_database = token.name == database and names[1:] == ["."] and names[0] in schemas
+        is_prefix = token.name in schemas or is_database
+        if begins and is_prefix and dot.text == "." and at + 2 < len(all_tokens):
             end = dot.start + 1
             letters[token.start : end] = " " * (end - token.start)
     return "".join(letters)

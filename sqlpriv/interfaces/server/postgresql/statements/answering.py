@@ -124,7 +124,11 @@ class Answerer:
             return answer
         text = self._session_text(sql)
         if is_of_catalog(scan):
-            return StatementAnswer(self._looks.query(text, values))
+            try:
+                return StatementAnswer(self._looks.query(text, values))
+            except ProgrammingError:  # a function of PostgreSQL's that the session may know
+                if scan.sources:
+                    raise
         if self._looks.is_preview(StatementScan(text)):
             with suppress(ProgrammingError):  # the session says better what is wrong with it
                 notice = self._looks.prepare_preview(StatementScan(text))
@@ -154,7 +158,11 @@ class Answerer:
                 return self._looks.query(text, values).schema
             # where no column tells a parameter's type, its sample may be for a number
             untyped = [None if value == SAMPLE_TEXT else value for value in values]
-            return self._looks.query(text, untyped).schema
+            try:
+                return self._looks.query(text, untyped).schema
+            except ProgrammingError:
+                if scan.sources:
+                    raise
         if self._looks.is_preview(StatementScan(text)):
             with suppress(ProgrammingError):  # as in `answer`
                 return self._looks.query(text, values, of_tables=True).schema
@@ -231,7 +239,7 @@ class Answerer:
     # --- statements of the session ---
 
     def _session_text(self, sql: str) -> str:
-        return without_schema(sql, frozenset({"public", "main"}))
+        return without_schema(sql, frozenset({"public", "main"}), self.session.vault.stem)
 
     def _run(self, text: str, values: Sequence[Any], report: Callable[[Any], None]) -> Result:
         return run_audited(

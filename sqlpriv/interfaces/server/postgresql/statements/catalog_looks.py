@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,10 +11,15 @@ from typing import Any
 import pyarrow as pa
 
 from sqlpriv.interfaces.server.postgresql.catalog.pg_catalog import CatalogDatabase
+from sqlpriv.interfaces.server.postgresql.encoding.wire_values import IS_OID
 from sqlpriv.interfaces.server.postgresql.reading.catalog_text import VALUE_CALLS
 from sqlpriv.interfaces.server.postgresql.reading.sql_scan import StatementScan
 from sqlpriv.interfaces.server.postgresql.statements.client_settings import SETTINGS
-from sqlpriv.interfaces.server.postgresql.statements.output_names import output_names
+from sqlpriv.interfaces.server.postgresql.statements.output_names import (
+    fold_names,
+    output_names,
+    source_columns,
+)
 from sqlpriv.session.session import Session
 from sqlpriv.session.session_like import reading_duckdb
 from sqlpriv.statements import quote_name
@@ -22,6 +28,13 @@ _CATALOG_SECONDS = 10.0
 """How long a catalog is kept: another connection may have declared something meanwhile."""
 _PREVIEW_ROWS = 1_000
 """Rows of a synthetic table that previews of a private one may show."""
+
+_OID_COLUMN = re.compile(
+    r"oid|\w*(relid|namespace|owner|objoid|classoid|objid|classid)|att(typid|collation)|inhparent"
+    r"|con(indid|typid)|rel(type|am|tablespace)|typ(elem|array|basetype|collation)|usesysid"
+    r"|dat(dba|tablespace)|enumtypid|rng(typid|subtype)|pro(lang|rettype)|seqtypid|member|roleid"
+)
+"""Names of columns that hold the numbers of the catalog's objects."""
 
 
 @dataclass
@@ -82,8 +95,17 @@ class CatalogLooks:
 
     def query(self, text: str, values: Sequence[Any], of_tables: bool = False) -> pa.Table:
         """Returns the rows of a query over the catalog; see `CatalogDatabase.query`."""
-        table = self.catalog().query(text, values, of_tables=of_tables)
-        return table.rename_columns(output_names(table.column_names, StatementScan(text)))
+        table, scan = self.catalog().query(text, values, of_tables=of_tables), StatementScan(text)
+        names = output_names(table.column_names, scan)
+        if of_tables:
+            return table.rename_columns(names)
+        sources = source_columns(table.column_names, scan)
+        named = table.rename_columns(fold_names(names, scan))
+        typed = [
+            field.with_metadata(IS_OID) if is_oid(source, field) else field
+            for source, field in zip(sources, named.schema, strict=True)
+        ]
+        return named.cast(pa.schema(typed))
 
     def catalog(self) -> CatalogDatabase:
         """Returns the catalog, read anew after _CATALOG_SECONDS."""
@@ -93,6 +115,12 @@ class CatalogLooks:
             self.close()
             self._catalog, self._read_at = fresh, now
         return self._catalog
+
+
+def is_oid(source: str, field: pa.Field) -> bool:
+    """Tells whether an output is a column of objects' numbers, which are no bigint in PostgreSQL:
+    node-postgres makes texts of those, and drivers that decode by type take nothing else."""
+    return field.type == pa.int64() and _OID_COLUMN.fullmatch(source) is not None
 
 
 def is_of_catalog(scan: StatementScan) -> bool:

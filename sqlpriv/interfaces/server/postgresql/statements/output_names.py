@@ -56,6 +56,33 @@ def output_names(names: Sequence[str], scan: StatementScan) -> list[str]:
     return written
 
 
+def fold_names(names: Sequence[str], scan: StatementScan) -> list[str]:
+    """Returns names in lower case but those that the statement has in quotes.
+
+    >>> fold_names(["TABLE_NAME", "Kind"], StatementScan('SELECT a AS TABLE_NAME, b AS "Kind"'))
+    ['table_name', 'Kind']
+    """
+    quoted = {token.name for token in scan.tokens if token.kind == "quoted"}
+    return [name if name in quoted else name.lower() for name in names]
+
+
+def source_columns(names: Sequence[str], scan: StatementScan) -> list[str]:
+    """Returns the column that each output is, whatever it is called; '' for other expressions.
+
+    >>> source_columns(["id", "n"], StatementScan("SELECT c.oid AS id, c.oid::int8 AS n FROM c"))
+    ['oid', '']
+    """
+    items = _items(scan)
+    return list(map(_source_of, items)) if len(items) == len(names) else list(names)
+
+
+def _source_of(item: Sequence[SqlToken]) -> str:
+    if _has_alias(item):
+        item = item[: -2 if item[-2].upper == "AS" else -1]
+    is_column = all((token.text == ".") if at % 2 else token.name for at, token in enumerate(item))
+    return item[-1].name if is_column and item else ""
+
+
 def _items(scan: StatementScan) -> list[Sequence[SqlToken]]:
     """Returns the items of the outermost SELECT's list; none where it cannot be told apart."""
     if not scan.starts("SELECT") or scan.words[1:2] in (("DISTINCT",), ("WITH",), ("ALL",)):

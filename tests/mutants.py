@@ -271,7 +271,7 @@ MUTANTS = (
         "a look at the file gives up the lock on it",
         K + "rows_in_files.py",
         "os.fstat(file).st_mtime_ns\n",
-        "os.fstat(file).st_mtime_ns\n        os.close(_FILES.pop())\n",
+        "os.fstat(file).st_mtime_ns\n    os.close(_FILES.pop())\n",
         READER,
     ),
     Mutant(
@@ -2422,6 +2422,27 @@ MUTANTS = (
         '"account": body["account"], "grants": body["grants"]}',
         '"account": body["account"]}',
         GRANTS,
+    ),
+    Mutant(
+        "a rename lasts before its ledger knows",
+        ACCESS + "private_tables.py",
+        "if (rest := set_aside(body)) != declared.get(table, UNDECLARED):",
+        "if (rest := set_aside(body)) is None:",
+        RENAMES,
+    ),
+    Mutant(
+        "a committed rename lasts before its ledger knows",
+        ACCESS + "owner_engine.py",
+        'if word in ("commit", "end"):',
+        'if word == "":',
+        RENAMES,
+    ),
+    Mutant(
+        "a table that was gone leaves its rights to the next of its name",
+        ACCESS + "renames.py",
+        "if table.name not in tables.first_names:",
+        "if table.name in moved_to:",
+        RENAMES,
     ),
     Mutant(
         "a table under another name has another account",

@@ -8,12 +8,14 @@ column as the unit's key.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from support.templates import vault_of
 
-from sqlpriv.errors import BudgetExhausted, Error, Refused
+from sqlpriv.errors import BudgetExhausted, Error, OperationalError, Refused
+from sqlpriv.kernel.ledger.records import Ledger
 from sqlpriv.session.session import Result, Session
 
 VAULT = """
@@ -199,6 +201,82 @@ def test_a_process_that_ends_after_a_rename_leaves_nothing_open(owner: Session) 
     owner.execute("ALTER TABLE people RENAME TO persons")
     with Session(owner.vault) as analyst:
         assert spent(analyst)["persons"][1] == 1
+
+
+TAKES_A_PUBLIC_NAME = {
+    "one by one": ("DROP TABLE codes", "ALTER TABLE people RENAME TO codes"),
+    "explained": ("DROP TABLE codes", "EXPLAIN ANALYZE ALTER TABLE people RENAME TO codes"),
+    "in a transaction": (
+        "BEGIN",
+        "ALTER TABLE people RENAME TO t",
+        "ALTER TABLE codes RENAME TO people",
+        "ALTER TABLE t RENAME TO codes",
+        "COMMIT",
+    ),
+    "dropped and made anew": (
+        "DROP TABLE codes",
+        "SHOW PRIVACY TABLES",
+        "CREATE TABLE codes AS FROM people",
+    ),
+    "a column becomes the key": (
+        "BEGIN",
+        "ALTER TABLE people RENAME id TO t",
+        "ALTER TABLE people RENAME age TO id",
+        "ALTER TABLE people RENAME t TO age",
+        "COMMIT",
+    ),
+}
+
+
+@pytest.mark.parametrize("renames", TAKES_A_PUBLIC_NAME)
+def test_a_rename_whose_ledger_fails_behind_it_opens_no_table(owner: Session, renames: str) -> None:
+    """Macros in the vault, a ledger that cannot be reached, or a kill: what the tables were called
+    is forgotten. `codes` was public, and is the people now."""
+    owner.execute("CREATE MACRO m() AS 1")
+    for statement in TAKES_A_PUBLIC_NAME[renames]:
+        with suppress(OperationalError):
+            owner.execute(statement)
+    owner.execute("DROP MACRO m")
+    owner.settle()
+    with Session(owner.vault) as analyst:
+        if renames == "a column becomes the key":
+            with pytest.raises(Refused, match="nobody declared"):
+                analyst.execute(COUNT.format("people"))
+            return
+        for question in ("SELECT * FROM codes", COUNT.format("codes")):
+            with pytest.raises((Refused, BudgetExhausted)):
+                analyst.execute(question)
+
+
+def test_a_rename_that_its_ledger_cannot_hold_is_undone(
+    owner: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    declared = shown(owner)
+
+    def fail(*_: object, **__: object) -> int:
+        raise OperationalError("the ledger cannot be used just now")
+
+    for statements in (
+        "ALTER TABLE people RENAME TO persons",
+        "BEGIN; ALTER TABLE people RENAME TO persons; COMMIT",
+    ):
+        with monkeypatch.context() as patched:
+            patched.setattr(Ledger, "declare", fail)
+            with pytest.raises(OperationalError, match="cannot be used"):
+                owner.execute(statements)
+        owner.rollback()
+        assert shown(owner) == declared
+
+
+def test_a_commit_that_fails_gives_declarations_back(owner: Session) -> None:
+    declared = shown(owner)
+    owner.execute("CREATE TABLE one (id INTEGER PRIMARY KEY); INSERT INTO one VALUES (1)")
+    with suppress(Error):
+        owner.execute("BEGIN; ALTER TABLE people RENAME TO persons; INSERT INTO one VALUES (1)")
+    with suppress(Error):
+        owner.execute("COMMIT")
+    owner.rollback()
+    assert shown(owner) == declared
 
 
 def test_a_table_gets_no_rights_of_one_whose_name_differs_in_case_alone(owner: Session) -> None:

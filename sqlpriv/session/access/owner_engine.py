@@ -6,7 +6,7 @@ The owner may see everything; this file is above the trust line and grants nothi
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from glob import escape
 from pathlib import Path
@@ -24,6 +24,8 @@ from sqlpriv.system.file_modes import as_private_as
 from sqlpriv.system.quiet_engine import open_engine
 
 _TRANSACTION = re.compile(r"\s*(begin|start|commit|end|rollback|abort)\b", re.IGNORECASE)
+_RENAMES = re.compile(r"\s*(alter|import|explain)\b", re.IGNORECASE)
+"""How statements begin that may rename by themselves."""
 Parameters = Sequence[Any] | Mapping[str, Any] | None
 MOST_LENGTHENED = 1.5
 """A bound that holds for all units is told where it is at most so many times the declared one, as
@@ -40,10 +42,14 @@ class OwnerEngine:
     Args:
         vault: The DuckDB file; made, for its owner's eyes alone (0600), if there is none.
         files: Statements may read and write other files, load extensions and use the network.
+
+    Attributes:
+        before_renames_last: Told of the tables before a rename lasts; if it raises, none does.
     """
 
     def __init__(self, vault: Path, files: bool = True) -> None:
         self.vault, self._files = vault, files
+        self.before_renames_last: Callable[[FollowedTables], None] = lambda _: None
         self._duckdb: duckdb.DuckDBPyConnection | None = None
         self._in_transaction = False
         self._database = ""
@@ -63,16 +69,47 @@ class OwnerEngine:
         if self._followed is None:
             self._followed = FollowedTables.begin(stored_tables(engine, self._database))
             self._before_transaction = self._followed
-        table = self._query(engine, text, parameters)
+        match = _TRANSACTION.match(text)
+        word = match[1].lower() if match else ""
+        if word in ("commit", "end"):
+            self._tell_of_renames()
+        if self._in_transaction or not _RENAMES.match(text) or not MAY_RENAME.search(text):
+            table = self._query(engine, text, parameters)
+        else:
+            table = self._rename_in_transaction(engine, text, parameters)
         if MAY_RENAME.search(text):
             self._followed = self._followed.note(stored_tables(engine, self._database))
-        if match := _TRANSACTION.match(text):
-            word = match[1].lower()
+        if word:
             self._in_transaction = word in ("begin", "start")
             if word in ("rollback", "abort"):
                 self._followed = self._before_transaction
             self._before_transaction = self._followed
         return table
+
+    def _rename_in_transaction(
+        self, engine: duckdb.DuckDBPyConnection, text: str, parameters: Parameters
+    ) -> pa.Table | None:
+        """Runs a statement that may rename, told of before it lasts: a process that is killed
+        behind it, or a ledger that cannot be written then, leaves no name with another's rights."""
+        engine.execute("BEGIN")
+        followed = self._followed
+        try:
+            table = self._query(engine, text, parameters)
+            assert followed is not None
+            self._followed = followed.note(stored_tables(engine, self._database))
+            self._tell_of_renames()
+            engine.execute("COMMIT")
+        except BaseException:  # whatever it was, also Ctrl-C: it is undone
+            self._followed = followed
+            with suppress(duckdb.Error):  # an error may have ended the transaction
+                engine.execute("ROLLBACK")
+            raise
+        return table
+
+    def _tell_of_renames(self) -> None:
+        followed = self._followed
+        if followed is not None and followed.now != followed.first:
+            self.before_renames_last(followed)
 
     def read_rows(self, select: str, values: Parameters = None) -> list[tuple[Any, ...]]:
         """Returns the rows of a query of ours: it changes no table, so none has to be followed.

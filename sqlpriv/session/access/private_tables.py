@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
@@ -11,12 +11,12 @@ from sqlpriv.errors import Refused
 from sqlpriv.kernel.ledger.records import Account
 from sqlpriv.kernel.terms.algebra import Relation
 from sqlpriv.kernel.terms.budget import Budget, Price
-from sqlpriv.kernel.terms.contract import UNDECLARED, TableContract
+from sqlpriv.kernel.terms.contract import UNDECLARED, Declared, TableContract
 from sqlpriv.kernel.vault import Kernel, booking
 from sqlpriv.publish.release_file import ReleaseStore
 from sqlpriv.session.access.kept_contracts import KeptBudgets, KeptContracts
 from sqlpriv.session.access.owner_engine import OwnerEngine
-from sqlpriv.session.access.renames import carry_over
+from sqlpriv.session.access.renames import FollowedTables, carry_over, set_aside
 from sqlpriv.session.access.table_grants import may_use
 from sqlpriv.statements import tree as t
 
@@ -32,6 +32,7 @@ class PrivateTables:
         principal: Who asks, for the ledger.
         kept: What `contracts` returned last, and of which state.
         kept_budgets: What `budget` returned last.
+        before: What was declared of tables that are being renamed; see `_before_renames_last`.
     """
 
     kernel: Kernel
@@ -40,6 +41,11 @@ class PrivateTables:
     principal: str
     kept: KeptContracts = field(default_factory=KeptContracts)
     kept_budgets: KeptBudgets = field(default_factory=KeptBudgets)
+    before: dict[str, Declared] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.owner is not None:
+            self.owner.before_renames_last = self._before_renames_last
 
     def is_released(self, table: str) -> bool:
         """Returns whether a table of that name was released."""
@@ -131,12 +137,16 @@ class PrivateTables:
         """
         if self.owner is None or (followed := self.owner.release()) is None:
             return
+        before = dict(self.before)
+        self.before.clear()  # where anything fails below, nothing is known of the tables' past
         there, ledger = self.kernel.contracts(), self.kernel.ledger
         with ledger.begin("IMMEDIATE"):
             declared = ledger.declarations()[1]
             if {table.name for table in followed.now.values()} >= set(there):
-                accounts = frozenset(name for name in followed.first_names if ledger.holders(name))
-                changed = carry_over(followed, there, declared, accounts)
+                changed = {
+                    **before,
+                    **self._declarations_to_append(followed, there, {**declared, **before}),
+                }
             else:  # the statements led to another database: nothing was followed
                 changed = {
                     table: {**UNDECLARED, "grants": body["grants"]}
@@ -147,6 +157,32 @@ class PrivateTables:
                 if body != declared.get(table, UNDECLARED):
                     ledger.declare(table, self.principal, **body)
         self.kernel.verify()
+
+    def _declarations_to_append(
+        self, followed: FollowedTables, there: Container[str], declared: Mapping[str, Declared]
+    ) -> dict[str, Declared]:
+        """Returns the declarations that have to be appended, by lower-case table."""
+        ledger = self.kernel.ledger
+        accounts = frozenset(name for name in followed.first_names if ledger.holders(name))
+        return carry_over(followed, there, declared, accounts)
+
+    def _before_renames_last(self, followed: FollowedTables) -> None:
+        """Takes their declarations from all tables that a rename is about to concern; `settle`
+        gives them back, to whatever the tables are called then.
+
+        Claim: no rows have what was declared of others that had their name, whenever the process
+        ends or the ledger fails. A table that its declarations do not reach is undeclared, and
+        analysts are refused; its account it has before it has its name.
+        """
+        there = {table.name for table in followed.now.values()}
+        with self.kernel.ledger.begin("IMMEDIATE"):
+            declared = self.kernel.ledger.declarations()[1]
+            bodies = {**declared, **self.before}
+            changed = self._declarations_to_append(followed, there, bodies)
+            for table, body in changed.items():
+                if (rest := set_aside(body)) != declared.get(table, UNDECLARED):
+                    self.kernel.ledger.declare(table, self.principal, **rest)
+            self.before.update({t: bodies[t] for t in changed if t in bodies})
 
 
 def _unit_table(contract: TableContract) -> str:

@@ -144,12 +144,24 @@ def carry_over(
             body = UNDECLARED
         else:  # replaced, or dropped and made anew
             body = declared.get(table.name, UNDECLARED)
+            if table.name not in tables.first_names:  # of one that was gone before
+                body = set_aside(body)
         links = [_carried_link(link, tables, moved_to) for link in body["links"]]
         bodies[table.name] = {**body, "links": links}
     for name, body in declared.items():  # what was dropped is nobody's; its account stays its own
         if name not in bodies:
-            bodies[name] = {**UNDECLARED, "account": body["account"], "grants": body["grants"]}
+            bodies[name] = set_aside(body)
     return {n: body for n, body in bodies.items() if body != declared.get(n, UNDECLARED)}
+
+
+def set_aside(body: Declared) -> Declared:
+    """Returns what is left of a declaration whose table is gone, or is being renamed: whose account
+    it is, and who may use a table of that name.
+
+    >>> set_aside({**UNDECLARED, "public": True})["public"]
+    False
+    """
+    return {**UNDECLARED, "account": body["account"], "grants": body["grants"]}
 
 
 def _carried_body(body: Declared, past: Past) -> Declared:

@@ -121,6 +121,20 @@ MUTANTS = (
         RENDER,
     ),
     Mutant(
+        "the largest of a key's whole numbers is not looked at",
+        K + "terms/operations.py",
+        "else (min(key.values), max(key.values))",
+        "else (min(key.values),)",
+        RENDER,
+    ),
+    Mutant(
+        "the least of a key's whole numbers is not looked at",
+        K + "terms/operations.py",
+        "else (min(key.values), max(key.values))",
+        "else (max(key.values),)",
+        RENDER,
+    ),
+    Mutant(
         "a TIMETZ is taken for a TIME",
         K + "terms/operations.py",
         '.replace(" WITH TIME ZONE", "TZ")',

@@ -353,4 +353,4 @@ class Allowance(AbstractContextManager["Allowance"]):
 
 
 def _of_all_strata(parts: a.Parts) -> a.Parts:
-    return tuple(replace(query, within=None) for query in parts)
+    return tuple(q if q.within is None else replace(q, within=None) for q in parts)

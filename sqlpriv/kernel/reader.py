@@ -140,10 +140,10 @@ class Reader(AbstractContextManager["Reader"]):
                 asked.values, {c: np.asarray(x) for c, x in result.fetchnumpy().items()}
             )
         # numpy would make doubles of HUGEINT; Spark's sums are decimals without a fraction
-        rows = result.fetchall()
+        by_column = [*zip(*result.fetchall(), strict=True)] or [()] * len(wide)
         columns = {
-            column: np.array([int(row[i]) for row in rows], object if of_any_size else np.int64)
-            for i, (column, of_any_size) in enumerate(wide.items())
+            column: np.array([*map(int, values)], object if of_any_size else np.int64)
+            for (column, of_any_size), values in zip(wide.items(), by_column, strict=True)
         }
         return added_up(asked.values, columns)
 

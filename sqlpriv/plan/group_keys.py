@@ -203,8 +203,8 @@ def _bind_dimension(
     if expr in binder.listed:  # WHERE leaves these alone
         demanded = binder.listed[expr]
         values = demanded if values is None else tuple(v for v in values if v in demanded) or values
-    elif values is not None and clause == "GROUP BY":
-        excluded = binder.excluded.get(expr, ())
+    elif values is not None and clause == "GROUP BY" and expr in binder.excluded:
+        excluded = binder.excluded[expr]
         values = tuple(value for value in values if value not in excluded) or values
     if values is None and shape.type is Type.BOOLEAN:
         values = (False, True, None)[: 3 if shape.nullable else 2]
@@ -270,6 +270,8 @@ def _shown_type(shape: Shape, values: Sequence[Value]) -> str:
     """Returns DuckDB's type of an ENUM or a DECIMAL key; '' where its kind says enough."""
     if shape.type is Type.REAL:
         return "" if shape.scale is None else f"DECIMAL(38,{shape.scale})"
+    if not shape.sql_type:
+        return ""
     labels = ["'" + str(value).replace("'", "''") + "'" for value in values if value is not None]
     return shape.sql_type if all(label in shape.sql_type for label in labels) else ""
 

@@ -35,6 +35,8 @@ def array(values: Sequence[Any], type_: pa.DataType) -> Any:
     Raises:
         OverflowError, TypeError, ValueError or AttributeError: A value is not of the type.
     """
+    if pa.types.is_integer(type_) and {*map(type, values)} == {int}:  # as most keys are
+        return _from(type_, np.array(values, str(type_)), None)
     missing = np.fromiter((v is None for v in values), np.bool_, len(values))
     if pa.types.is_integer(type_):
         whole = [0 if v is None else index(v) for v in values]

@@ -16,6 +16,7 @@ from sqlpriv.dialect.lowering import current_day
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.ledger import records
 from sqlpriv.kernel.proof.charged_units import largest_sum
+from sqlpriv.kernel.terms.algebra import query_hash
 from sqlpriv.kernel.terms.budget import Epsilon
 from sqlpriv.session.access import kept_statements
 from sqlpriv.session.access.kept_statements import MOST, KeptStatements
@@ -211,6 +212,19 @@ def test_a_budget_that_another_session_declares_counts(tmp_path: Path) -> None:
         assert analyst.execute(GROUPED.format(1, COUNTED)).price == Epsilon(10**9)
 
 
+def test_a_statement_that_pays_names_no_query_to_keep_its_answers_by(
+    analyst: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    named: list[object] = []
+    monkeypatch.setattr(
+        kept_programs, "query_hash", lambda asked: named.append(asked) or query_hash(asked)
+    )
+    analyst.execute(GROUPED.format(1, COUNTED))
+    assert not named
+    analyst.execute(GROUPED.format(1, COUNTED))
+    assert named
+
+
 def test_settings_count(analyst: Session) -> None:
     text = "SELECT sex, COUNT(*) AS n FROM people GROUP BY sex"
     prices = []
@@ -238,7 +252,8 @@ def test_an_answer_that_is_sealed_meanwhile_is_not_kept(analyst: Session) -> Non
     ledger = analyst._access.kernel.ledger
     analyst.execute(GROUPED.format(1, "sex, COUNT(*) AS n"))
     hashes = [name for (name,) in ledger.store.db.execute("SELECT query_hash FROM seal")]
-    lookups = kept_programs.Lookups(dict.fromkeys(hashes))
+    lookups = kept_programs.Lookups()
+    lookups.hashes = frozenset(hashes)
     last = kept_programs.last_seal(ledger)
     for before, is_kept in ((last, True), (last - 1, False)):
         kept = kept_programs.ReplayedAnswers.keep((), {}, lookups, ledger, before)

@@ -32,6 +32,7 @@ enable_features("contrib")  # OpenDP's name for proven mechanisms that await a v
 MAX_SCALE = 2**55
 MAX_SCORE = 2**62
 _INTEGERS = domains.vector_domain(domains.atom_domain(T="i64"))
+_L1, _L2 = metrics.l1_distance(T="i64"), metrics.l2_distance(T="f64")
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +57,7 @@ def gaussian(sensitivity_l2: float, rho: Rho) -> Noise:
     OpenDP's map disagrees, as do the next two.
     """
     scale, distance = _noise_scale(sensitivity_l2, rho), root_above(Fraction(sensitivity_l2) ** 2)
-    gaussian = measurements.make_gaussian(_INTEGERS, metrics.l2_distance(T="f64"), scale)
+    gaussian = measurements.make_gaussian(_INTEGERS, _L2, scale)
     return Noise(scale, _confirm_price(gaussian, distance, rho))
 
 
@@ -68,7 +69,7 @@ def laplace(sensitivity_l1: int, epsilon: Epsilon) -> Noise:
     Roughgarden and Sundararajan 2009); its variance is 1 / (2 sinh(1 / (2 scale))^2).
     """
     scale = _noise_scale(sensitivity_l1, epsilon)
-    measurement = measurements.make_laplace(_INTEGERS, metrics.l1_distance(T="i64"), scale)
+    measurement = measurements.make_laplace(_INTEGERS, _L1, scale)
     sigma = math.sqrt(0.5) / math.sinh(min(0.5 / scale, 700.0))  # beyond 700 it is below 1e-300
     return Noise(sigma, _confirm_price(measurement, sensitivity_l1, epsilon))
 
@@ -89,8 +90,11 @@ def chooser(sensitivity: int, price: Price) -> Callable[[Sequence[int] | NDArray
     arXiv:2010.12603). Clamping to ±2^62, against overflow, moves no two scores apart.
     """
     scale = _noise_scale(sensitivity, price, 2)
-    zcdp, pure = measures.zero_concentrated_divergence, measures.max_divergence
-    divergence = (zcdp if isinstance(price, Rho) else pure)()
+    divergence = (
+        measures.zero_concentrated_divergence()
+        if isinstance(price, Rho)
+        else measures.max_divergence()
+    )
     metric = metrics.linf_distance(T="i64", monotonic=False)
     noisy_max = measurements.make_noisy_max(_INTEGERS, metric, divergence, scale)
     confirmed_max = _confirm_price(noisy_max, sensitivity, price)

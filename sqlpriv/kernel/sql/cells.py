@@ -81,7 +81,8 @@ def _finest(key: a.Key, keys: Iterable[a.Key]) -> a.Key:
 
 def _tells(fine: a.Key, coarse: a.Key) -> bool:
     return (
-        isinstance(fine.expr, a.Bin)
+        fine is not coarse
+        and isinstance(fine.expr, a.Bin)
         and isinstance(coarse.expr, a.Bin)
         and (fine.has_all_bins and coarse.has_all_bins)
         and fine.expr.arg == coarse.expr.arg

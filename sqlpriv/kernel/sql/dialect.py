@@ -130,7 +130,9 @@ class Dialect:
         """Returns the text of the value at a 0-based place of a list, NULL where there is none."""
         return self.form(
             "item",
-            ", ".join(self.form("double" if isinstance(v, float) else "digits", v) for v in values),
+            ", ".join(
+                self.forms["double" if isinstance(v, float) else "digits"].format(v) for v in values
+            ),
             place,
             sql_type,
         )

@@ -282,8 +282,14 @@ def _check_listed(values: Iterable[Value], type_: Type) -> None:
 
 
 def check_key(key: a.Key, type_: Type) -> None:
-    """Refuses a list that holds a value of another type than its expression's."""
-    for value in key.values:
+    """Refuses a list that holds a value of another type than its expression's.
+
+    Claim: of whole numbers alone, all fit where the least and the largest do: `check_literal` goes
+    by their type and by how large they are.
+    """
+    for value in (
+        key.values if {*map(type, key.values)} != {int} else (min(key.values), max(key.values))  # type: ignore[type-var]
+    ):
         check_literal(value, type_)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from sqlpriv.kernel.terms import algebra as a
@@ -51,6 +51,9 @@ class MeanRounds:
     sigma: float | None
     histogram_shared: bool = False
     both_levels: bool = False
+    _by_share: dict[float, tuple[MeanRound, MeanRound]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )  # what `quantile_rounds` made: a statement asks for the same ten times
 
 
 CLIPPED = "sum, clipped cell by cell"
@@ -148,6 +151,8 @@ def quantile_rounds(
         histogram_share: The part of the price that the first histogram takes. It is chosen once the
             counts are noised; EXPLAIN PRIVACY, which has none, shows the usual one.
     """
+    if (kept := mean._by_share.get(histogram_share)) is not None:
+        return kept
     recipe = mean.recipe
     several = cell_count(recipe) > 1
     early_queries: list[tuple[str, a.Query, float]] = []
@@ -163,9 +168,10 @@ def quantile_rounds(
     *first, last = split_statement_price(mean.price, [*parts, 1 - sum(parts)])
     early = tuple(Measurement(q, p) for (_, q, _), p in zip(early_queries, first, strict=True))
     names = tuple(name for name, _, _ in early_queries)
-    return MeanRound(names, early), MeanRound(
-        (CLIPPED,), (Measurement(clipped_sum(recipe, None), last),)
-    )
+    whole_sum = Measurement(clipped_sum(recipe, None), last)
+    rounds = MeanRound(names, early), MeanRound((CLIPPED,), (whole_sum,))
+    mean._by_share[histogram_share] = rounds
+    return rounds
 
 
 def first_rounds(mean: MeanRounds) -> tuple[MeanRound, ...]:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -23,7 +24,7 @@ import pyarrow as pa
 from sqlpriv.answer.means import Moments
 from sqlpriv.answer.tails.tail_errors import TailInput
 from sqlpriv.kernel.ledger.records import Ledger
-from sqlpriv.kernel.terms.algebra import query_hash
+from sqlpriv.kernel.terms.algebra import Asked, query_hash
 from sqlpriv.kernel.terms.release import Measurement, Release
 from sqlpriv.plan.aggregates.rewrites import Recipe
 from sqlpriv.session.access.kept_statements import Latest
@@ -48,12 +49,19 @@ class Lookups:
     """What was looked for among the seals, and what was found there.
 
     Attributes:
-        hashes: Of the queries, each once.
+        queries: What was looked for, in its order.
         seal_ids: The seals that were replayed.
     """
 
-    hashes: dict[str, None] = field(default_factory=dict)
+    queries: list[Asked] = field(default_factory=list)
     seal_ids: dict[int, None] = field(default_factory=dict)
+
+    @cached_property
+    def hashes(self) -> frozenset[str]:
+        """The names of the queries. They are made where answers are kept, once nothing is looked
+        for any more: of a statement that pays they are of no use."""
+        different = {id(query): query for query in self.queries}
+        return frozenset(map(query_hash, different.values()))
 
     def through(self, measure: LookUp) -> LookUp:
         """Returns `measure`, whose look-ups are noted."""
@@ -68,7 +76,7 @@ class Lookups:
 
     def note(self, measurements: Sequence[Measurement]) -> None:
         """Notes that answers to these were looked for."""
-        self.hashes.update(dict.fromkeys(query_hash(m.query) for m in measurements))
+        self.queries += [m.query for m in measurements]
 
 
 @dataclass
@@ -105,6 +113,7 @@ class ReplayedAnswers:
         size = sum(release.values.size for release in releases)
         if size > MOST_VALUES or not 0 < len(lookups.hashes) <= MOST_HASHES:
             return None
+        lookups.queries.clear()  # their names are all that is needed from now on
         kept = cls(releases, adapted, lookups, before)
         return None if kept.is_outdated(ledger) else kept
 

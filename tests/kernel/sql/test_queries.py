@@ -20,8 +20,16 @@ from sqlpriv.kernel.proof.sensitivity import lattice_of
 from sqlpriv.kernel.sql.queries import render
 from sqlpriv.kernel.sql.quoting import literal, name
 from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.kernel.terms import operations
 from sqlpriv.kernel.terms.contract import Interval, TableContract, Type, Value
-from sqlpriv.kernel.terms.operations import MOMENTS, NUMBERS, OPERATIONS, check, type_of
+from sqlpriv.kernel.terms.operations import (
+    MOMENTS,
+    NUMBERS,
+    OPERATIONS,
+    check,
+    check_key,
+    type_of,
+)
 
 COLUMNS = {
     "id": "INTEGER",
@@ -602,6 +610,24 @@ def evaluate(engine: Engine, expr: a.Expr) -> None:
 def operands(takes: Any) -> list[a.Expr]:
     columns = [col(c) for c, t in TYPES.items() if t in takes and c != "id"]
     return [*columns, *(a.Lit(v, t) for t in takes for v in LITERALS[t][:3])]
+
+
+@pytest.mark.parametrize(
+    "values", [(3, 2**127, 1), (1, -(2**127), 3), (1, True, 3), (1, 2.5, 3), (1, "2", 3)]
+)
+def test_one_value_of_a_key_that_does_not_fit_is_refused(values: tuple[Value, ...]) -> None:
+    check_key(a.Key(a.Col("i"), (5, None, *range(1000))), Type.INTEGER)
+    with pytest.raises(Refused):
+        check_key(a.Key(a.Col("i"), (1, 2, *values, 4)), Type.INTEGER)
+    with pytest.raises(Refused):
+        check_key(a.Key(a.Col("i"), (1, 2, 3)), Type.TEXT)
+
+
+def test_whole_numbers_of_a_key_are_checked_by_their_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    checked: list[object] = []
+    monkeypatch.setattr(operations, "check_literal", lambda value, _: checked.append(value))
+    check_key(a.Key(a.Col("i"), (7, *range(10_000))), Type.INTEGER)
+    assert checked == [0, 9_999]
 
 
 @pytest.mark.parametrize("op", sorted(OPERATIONS))

@@ -45,7 +45,13 @@ from sqlpriv.plan.aggregates.estimators import (
     choose_estimator,
 )
 from sqlpriv.plan.aggregates.mean_bins import bin_edges, bin_grid
-from sqlpriv.plan.aggregates.mean_rounds import cell_view, histogram, rounds_of, scaled_sum
+from sqlpriv.plan.aggregates.mean_rounds import (
+    cell_view,
+    first_rounds,
+    histogram,
+    rounds_of,
+    scaled_sum,
+)
 from sqlpriv.plan.plan import Plan
 from sqlpriv.plan.pricing.tuned_constants import AUTO_COST, FINE_SECTIONS, SECTIONS, WIDE
 
@@ -61,6 +67,13 @@ def _plan(using: str, options: str = "", budget: Budget = BUDGET) -> Plan:
     sql = f"SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.5{options}) "
     sql += f"sex, AVG(income USING {using}) AS a FROM people STRATIFY BY sex"
     return planned(sql, budget)
+
+
+def test_the_queries_of_rounds_are_made_once() -> None:
+    (mean,) = _plan("quantile").rounds
+    assert rounds_of(mean) is rounds_of(mean)
+    assert first_rounds(mean)[0] is rounds_of(mean)[0]
+    assert rounds_of(replace(mean, price=Rho(1000))) is not rounds_of(mean)
 
 
 @settings(max_examples=30, deadline=None)

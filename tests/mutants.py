@@ -2262,6 +2262,20 @@ MUTANTS = (
     ),
     Mutant("declarations do not make a snapshot", K + "vault.py", ":{last}", "", GATE),
     Mutant(
+        "contracts are kept when something else is declared",
+        K + "vault.py",
+        "if bound[0] != made_of:",
+        "if not bound[1]:",
+        GATE,
+    ),
+    Mutant(
+        "contracts are kept when somebody else may use a table",
+        K + "vault.py",
+        "(contents, last, declared, snapshot), self._bound",
+        "(contents, last, snapshot), self._bound",
+        GATE,
+    ),
+    Mutant(
         "the write-ahead log is no content",
         K + "rows_in_files.py",
         "if log.exists():",

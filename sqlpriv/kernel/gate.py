@@ -297,13 +297,15 @@ class Allowance(AbstractContextManager["Allowance"]):
         )
 
     def _keep(self, exact: Exact) -> None:
-        for parts, answers in exact.items():  # a sum may be above 64 bits
-            self._kept[parts] = [
+        self._kept |= {
+            parts: [  # a sum may be above 64 bits
                 np.array(cells, np.int64 if isinstance(query, a.Count) else object).reshape(
                     a.strata_count(query), -1
                 )
                 for query, cells in zip(parts, answers, strict=True)
             ]
+            for parts, answers in exact.items()
+        }
 
     def _charge(self, measurements: Sequence[Measurement], yocto: int = 0) -> int:
         """Pays, durably, what these add to the statement's price; returns the last charge.

@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import wraps
 from importlib import resources
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
@@ -207,7 +207,6 @@ class Reader(AbstractContextManager["Reader"]):
     @_silence_errors("the public table could not be read")
     def rows(self, table: str) -> pa.Table:
         """Returns all rows of a table; the gate calls this for public tables alone."""
-        table_rows: pa.Table = self._duckdb.sql(
-            f"SELECT * FROM main.{name(table)}"
-        ).to_arrow_table()
-        return table_rows
+        return cast(
+            "pa.Table", self._duckdb.sql(f"SELECT * FROM main.{name(table)}").to_arrow_table()
+        )

@@ -71,6 +71,18 @@ def small(make_kernel: MakeKernel) -> Kernel:
     return make_kernel(PEOPLE, domains=DOMAINS, budget=SMALL)
 
 
+def test_contracts_are_made_once_of_one_state_and_anew_of_another(people: Kernel) -> None:
+    first = people.contracts()
+    assert people.contracts() is first
+    people.ledger.declare("people", "owner", bound=[2, 1])
+    assert people.contracts()["people"].unit.rows_per_unit == 2
+    people.ledger.declare("people", "owner", grants={"ada": False})
+    assert people.contracts()["people"].grants == (("ada", False),)
+    snapshot = people.contracts()["people"].snapshot
+    people.ledger.record_facts(snapshot, {"people": {"bounded": False, "constant": ["sex"]}})
+    assert people.contracts()["people"].facts == TableFacts(False, frozenset({"sex"}))
+
+
 def spent(kernel: Kernel) -> int:
     return kernel.ledger.account("people").spent.nano
 

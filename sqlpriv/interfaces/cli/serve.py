@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import getpass
+import importlib
 import re
 import signal
 import sys
@@ -135,9 +137,19 @@ def serve(
             if server.monitor is not None:
                 host, port = server.monitor.address
                 click.echo(f"curl http://{host}:{port}/metrics", err=True)
+            load_for_statements()
             server.serve()
     except sqlpriv.Error as error:
         fail(error)
+
+
+def load_for_statements() -> None:
+    """Loads what statements need before the first one comes, and keeps it out of collections of
+    garbage from then on: one in sixty statements was 50 ms late, while 100,000 objects that stay as
+    long as the process were looked at."""
+    importlib.import_module("sqlpriv.session.dispatch")
+    gc.collect()
+    gc.freeze()
 
 
 @click.group()

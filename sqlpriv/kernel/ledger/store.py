@@ -174,9 +174,7 @@ def raise_mark(beside: Path, db: Store) -> int:
         if there < marked:
             raise errors.LedgerError("the ledger is older than its mark: a copy was put back")
         if there > marked:
-            file.seek(0)
             # of one length: no state in between is a number
-            file.write(f"{ledger} {there:020}".lstrip())
-            file.flush()
+            os.pwrite(file.fileno(), f"{ledger} {there:020}".lstrip().encode(), 0)
             os.fsync(file.fileno())
     return int(there)

@@ -1,12 +1,14 @@
 """The examples of services start the command with options that it has."""
 
+import gc
 import re
 import shlex
+import sys
 
 import click
 from support.places import ROOT
 
-from sqlpriv.interfaces.cli.serve import serve
+from sqlpriv.interfaces.cli.serve import load_for_statements, serve
 
 DEPLOY = ROOT / "examples" / "deploy"
 
@@ -16,6 +18,15 @@ def given(words):
     words = [word for word in words if not word.endswith(".pem")]
     words = [word for word in words if word not in ("--certificate", "--key")]
     return serve.make_context("serve", words, resilient_parsing=False).params
+
+
+def test_what_statements_need_is_loaded_and_left_out_of_collections():
+    try:
+        load_for_statements()
+        assert "sqlpriv.session.dispatch" in sys.modules
+        assert gc.get_freeze_count() > 10_000
+    finally:
+        gc.unfreeze()
 
 
 def test_the_unit_and_the_image_start_a_server():

@@ -108,6 +108,17 @@ def test_a_wide_interval_is_asked_in_rounds_and_a_narrow_one_is_not(analyst: Ses
     ]
 
 
+@pytest.mark.parametrize(
+    ("using", "is_guessed"), [("", True), (" USING gaussian", False), (" USING coinpress", False)]
+)
+def test_an_error_that_is_guessed_by_the_domain_is_said(
+    analyst: Session, using: str, is_guessed: bool
+) -> None:
+    sql = f"EXPLAIN PRIVACY {OPTIONS.format('')} AVG(pay{using}) AS p, AVG(sex) AS h FROM people"
+    message = analyst.execute(sql).message
+    assert ("± of p is expected by the domain alone" in message) == is_guessed
+
+
 def test_the_clipped_mean_is_nearer_than_the_plain_one(analyst: Session) -> None:
     widths = {}
     for using in ("gaussian", "quantile"):

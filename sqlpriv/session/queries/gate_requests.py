@@ -29,6 +29,7 @@ from sqlpriv.plan.aggregates.rewrites import Recipe
 from sqlpriv.plan.explanation.explain import explain, strata_cost_notes
 from sqlpriv.plan.explanation.output_errors import (
     expected_error_of,
+    guessed_errors,
     query_noises,
     sizes_of_tenth,
     sum_to_marginal,
@@ -146,6 +147,7 @@ def explain_plan(
     if cell_sizes is None:
         noises = query_noises(planned, now, later)
         lines = (*lines, *sizes_of_tenth(planned, noises, half_width(planned.price)))
+    lines = (*lines, *guessed_errors(planned))
     notices = (*null_rule(planned.output), *plan_notices(planned, contract))
     return table, "\n".join((*lines, *notices))
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -98,6 +99,30 @@ def test_columns_that_differ_in_case_alone_are_refused(session: Session, other: 
     write("b.parquet", **{"sex": sex, other: sex})
     made = "CREATE TABLE people FROM PARQUET 'b.parquet'"
     refuse(session, made, DeclarationError, f"case does not matter: sex, {other}; write")
+
+
+NO_VALUES = {
+    "a text": pa.StringArray.from_buffers(
+        ROWS,
+        pa.py_buffer(np.arange(ROWS + 1, dtype="i4").tobytes()),
+        pa.py_buffer(b"a" * (ROWS - 1) + b"\xff"),
+    ),
+    "a time": pa.array([*[0] * (ROWS - 1), 2**62], pa.time64("us")),
+    "a time before midnight": pa.array([*[0] * (ROWS - 1), -1], pa.time32("ms")),
+    "milliseconds": pa.array([*[0] * (ROWS - 1), 9 * 10**18], pa.timestamp("ms")),
+    "milliseconds of a zone": pa.array([*[0] * (ROWS - 1), 9 * 10**18], pa.timestamp("ms", "UTC")),
+}
+
+
+@pytest.mark.parametrize("kind", NO_VALUES)
+def test_files_with_a_value_that_is_none_are_refused(session: Session, kind: str) -> None:
+    """It would fail whatever question meets its row, and tell that the row is there."""
+    write("a.parquet", x=NO_VALUES[kind])
+    made = "CREATE TABLE people FROM PARQUET 'a.parquet'"
+    refuse(session, made, DeclarationError, "a value of x cannot be read")
+    write("a.parquet", x=NO_VALUES[kind].slice(0, 1).take(pa.array([0] * ROWS)))
+    session.run(f"{made}; {OWNED}")
+    assert ask(session, "count(x) FROM people") == [(ROWS,)]
 
 
 def test_files_that_come_later_are_not_of_the_table(session: Session) -> None:

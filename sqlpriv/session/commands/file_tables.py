@@ -31,6 +31,8 @@ _DROP = re.compile(
     r"(?:\s+(?:CASCADE|RESTRICT))?\s*",
     re.IGNORECASE,
 )
+_FALLIBLE = re.compile("VARCHAR|TIME")
+"""How the types of columns begin that may hold, in a Parquet file, what is no value of theirs."""
 _FILE_TABLE = """SELECT sql FROM duckdb_views() WHERE lower(view_name) = lower($name)
 AND database_name = current_database() AND schema_name = 'main' AND regexp_full_match(sql, $form)"""
 
@@ -44,7 +46,8 @@ def create_file_table(create: cmd.CreateFileTable, access: Access) -> Result:
     Raises:
         PermissionDenied: It is no owner who asks.
         Refused: A table of that name is there, or no file has such a name.
-        DeclarationError: The files' columns differ, or their snapshot cannot be read in place.
+        DeclarationError: The files' columns differ, a value of them is none of its type, or their
+            snapshot cannot be read in place.
     """
     access.needs_owner("make a table", create.pos)
     assert access.owner is not None
@@ -65,6 +68,7 @@ def create_file_table(create: cmd.CreateFileTable, access: Access) -> Result:
         else:
             check_layouts(create, paths, access.owner)
             unread = columns_of_folders(create, paths, access.owner)
+            check_values(create, paths, access.owner)
     except ProgrammingError as error:
         raise DeclarationError(f"{create.table} cannot be made of these files: {error}") from error
     view = view_of(create.table, Listed(tuple(paths), create.inside), folders=not unread)
@@ -95,6 +99,22 @@ def check_layouts(create: cmd.CreateFileTable, paths: Sequence[str], owner: Owne
             f"the files of {create.table} differ in the names or types of their columns; write"
             " those that differ anew: COPY (SELECT … FROM 'old.parquet') TO 'new.parquet'"
         )
+
+
+def check_values(create: cmd.CreateFileTable, paths: Sequence[str], owner: OwnerEngine) -> None:
+    """Raises DeclarationError where DuckDB cannot read a value: a text that is no UTF-8, a time
+    beyond its day, milliseconds beyond the end of time. Each question that meets such a row fails,
+    and tells by it that the row is there; here its owner hears of it."""
+    files = f"read_parquet([{', '.join(map(literal, paths))}])"
+    described = owner.read_rows(f"DESCRIBE SELECT * FROM {files}")
+    for column in (row[0] for row in described if _FALLIBLE.match(row[1])):
+        try:
+            owner.read_rows(f"SELECT max(hash({name(column)})) FROM {files}")
+        except ProgrammingError as error:
+            raise DeclarationError(
+                f"a value of {column} cannot be read: {error}; write the files of {create.table}"
+                " anew, without it"
+            ) from error
 
 
 def columns_of_file(path: str, owner: OwnerEngine) -> list[str]:

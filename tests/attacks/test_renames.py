@@ -16,6 +16,8 @@ from support.templates import vault_of
 
 from sqlpriv.errors import BudgetExhausted, Error, OperationalError, Refused
 from sqlpriv.kernel.ledger.records import Ledger
+from sqlpriv.session.access.owner_engine import OwnerEngine
+from sqlpriv.session.access.renames import FollowedTables
 from sqlpriv.session.session import Result, Session
 
 VAULT = """
@@ -246,6 +248,27 @@ def test_a_rename_whose_ledger_fails_behind_it_opens_no_table(owner: Session, re
         for question in ("SELECT * FROM codes", COUNT.format("codes")):
             with pytest.raises((Refused, BudgetExhausted)):
                 analyst.execute(question)
+
+
+def test_nobody_reads_between_a_rename_and_its_ledger(
+    owner: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The vault can be read before its declarations have followed: whoever polls is there."""
+    release, seen = OwnerEngine.release, list[str]()
+
+    def release_and_look(engine: OwnerEngine) -> FollowedTables | None:
+        followed = release(engine)
+        if followed is not None:
+            with Session(owner.vault) as analyst:
+                try:
+                    seen.append(f"{len(rows(analyst.execute('SELECT * FROM codes')))} rows")
+                except Error as error:
+                    seen.append(type(error).__name__)
+        return followed
+
+    monkeypatch.setattr(OwnerEngine, "release", release_and_look)
+    owner.execute("DROP TABLE codes; ALTER TABLE people RENAME TO codes")
+    assert seen == ["Refused"]
 
 
 def test_a_rename_that_its_ledger_cannot_hold_is_undone(

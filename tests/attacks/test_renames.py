@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from support.templates import vault_of
 
-from sqlpriv.errors import BudgetExhausted, Error, OperationalError, Refused
+from sqlpriv.errors import BudgetExhausted, DeclarationError, Error, OperationalError, Refused
 from sqlpriv.kernel.ledger.records import Ledger
 from sqlpriv.session.access.owner_engine import OwnerEngine
 from sqlpriv.session.access.renames import FollowedTables
@@ -248,6 +248,18 @@ def test_a_rename_whose_ledger_fails_behind_it_opens_no_table(owner: Session, re
         for question in ("SELECT * FROM codes", COUNT.format("codes")):
             with pytest.raises((Refused, BudgetExhausted)):
                 analyst.execute(question)
+
+
+def test_a_table_of_units_does_not_take_the_place_of_a_public_one(owner: Session) -> None:
+    """It was made, and refused then: what was loaded into it was public."""
+    made = "CREATE OR REPLACE PU TABLE codes (id INTEGER PRIMARY KEY, PRIVACY_KEY (id))"
+    with pytest.raises(DeclarationError, match="UNSET PUBLIC first"):
+        owner.execute(made)
+    assert [row["code"] for row in rows(owner.execute("SELECT * FROM codes"))] == [0, 1, 2]
+    owner.execute(f"ALTER TABLE codes UNSET PUBLIC; {made}; INSERT INTO codes VALUES (7)")
+    owner.settle()
+    with Session(owner.vault) as analyst, pytest.raises(Refused):
+        analyst.execute("SELECT * FROM codes")
 
 
 def test_nobody_reads_between_a_rename_and_its_ledger(

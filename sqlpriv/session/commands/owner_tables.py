@@ -116,13 +116,17 @@ def create_unit_table(create: cmd.CreateUnitTable, access: Access) -> Result:
     access.needs_owner("create a table", t.Pos())
     assert access.owner is not None
     table = create.table.lower()
-    existed = table in access.tables.contracts()
+    replaced = access.tables.contracts().get(table)
     _refuse_measured(create.actions, create.table)
+    if replaced is not None and replaced.public:  # where it is replaced, nothing brings it back
+        raise DeclarationError(
+            f"{create.table} is public; ALTER TABLE {create.table} UNSET PUBLIC first"
+        )
     access.owner.run(create.create)
     try:
         _declare_all(create.actions, table, access)
     except DeclarationError:
-        if not existed:
+        if replaced is None:
             access.owner.run(f"DROP TABLE {name(create.table)}")
         raise
     access.kernel.verify()

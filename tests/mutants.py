@@ -2452,6 +2452,13 @@ MUTANTS = (
         GRANTS,
     ),
     Mutant(
+        "a ledger that a backup replaces goes on selling",
+        "sqlpriv/session/commands/backup.py",
+        "close_for_good(ledger)",
+        "pass",
+        MARK,
+    ),
+    Mutant(
         "a rename lasts before its ledger knows",
         ACCESS + "private_tables.py",
         "if (rest := set_aside(body)) != declared.get(table, UNDECLARED):",

@@ -6,20 +6,22 @@ import shutil
 import threading
 import time
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
 from support.vaults import ask
 
-from sqlpriv.errors import LedgerError, ReadFailed
+from sqlpriv.errors import BudgetExhausted, LedgerError, ReadFailed
 from sqlpriv.kernel import reader
 from sqlpriv.kernel.ledger.records import Ledger
 from sqlpriv.kernel.reader import Reader
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Budget, Rho
+from sqlpriv.kernel.terms.contract import Type
 from sqlpriv.kernel.terms.release import Measurement
 from sqlpriv.kernel.vault import Kernel
+from sqlpriv.session.commands.backup import back_up, restore
 
 MakeKernel = Callable[..., Kernel]
 COUNT = a.Count(a.Scan("people"))
@@ -74,6 +76,30 @@ def test_a_ledger_that_is_ahead_of_its_mark_is_believed(make_kernel: MakeKernel)
         assert again.account("people") is not None
         assert mark.read_text() == high
     assert mark.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_backup_that_is_put_back_under_an_open_session_is_not_spent_twice(
+    make_kernel: MakeKernel, tmp_path: Path
+) -> None:
+    """A server goes on with the ledger that it has open, whose file has no name any more; where it
+    and others charge in turns, neither counts fewer than the mark."""
+    server = make_kernel(PEOPLE, budget=Budget("people", Rho(1000), 1e-9))
+    back_up(server.vault, tmp_path / "backup")
+    restore(tmp_path / "backup", server.vault)
+    with closing(Kernel(server.vault)) as other:
+        gained = 0
+        for part in range(6):
+            for kernel in (other, server):
+                asked = Measurement(
+                    a.Count(a.Scan("people"), of=a.Lit(part, Type.INTEGER)), Rho(300)
+                )
+                with suppress(BudgetExhausted, LedgerError):
+                    ask(kernel, asked, limit=Rho(300))
+                    gained += 300
+    print("gained:", gained - 900)
+    assert gained == 900
+    with pytest.raises(LedgerError):
+        spend(server)
 
 
 def test_threads_that_spend_at_once_do_not_cry_wolf(make_kernel: MakeKernel) -> None:

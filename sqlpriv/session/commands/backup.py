@@ -21,7 +21,7 @@ from typing import Any
 import duckdb
 
 from sqlpriv.errors import OperationalError, VaultBusy
-from sqlpriv.session.commands.ledger_place import refuse_pointer
+from sqlpriv.session.commands.ledger_place import close_for_good, refuse_pointer
 from sqlpriv.system.database_files import refuse_other_file
 from sqlpriv.system.whole_files import into_place, sync
 
@@ -86,6 +86,10 @@ def back_up(vault: Path, folder: Path) -> tuple[str, ...]:
 def restore(folder: Path, vault: Path, older: bool = False) -> tuple[str, ...]:
     """Puts a backup back at a path, whatever name the vault had.
 
+    The ledger that was there sells nothing from then on: a session that has it open, a server's
+    say, would go on charging it, beside those who charge the one that was put back. A restore that
+    was cut off leaves a vault of which nothing is sold; the same call finishes it.
+
     Args:
         older: Whether to forget what was declared and charged since the backup.
 
@@ -112,6 +116,8 @@ def restore(folder: Path, vault: Path, older: bool = False) -> tuple[str, ...]:
         if vault.exists():
             with _nobody_writes(vault):
                 pass
+        if ledger.exists():
+            close_for_good(ledger)
         names = []
         models = vault.with_suffix(MODELS)
         _remove_models(models)

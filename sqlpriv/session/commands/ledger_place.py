@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
 from sqlpriv.errors import OperationalError
-from sqlpriv.kernel.ledger.file import LedgerFile
+from sqlpriv.kernel.ledger.file import BUSY_SECONDS, LedgerFile
 from sqlpriv.kernel.ledger.pointer import MOST_BYTES, POINTS, mark_beside, pointer_of
 from sqlpriv.kernel.ledger.store import COUNTED, Store
 
@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     from sqlpriv.kernel.ledger.database import LedgerDatabase
 
 TABLES = ("declaration", "budget", "snapshot", "fact", "statement", "charge", "seal", "replay")
-CLOSING = "CREATE TRIGGER moved_{0} BEFORE INSERT ON {0} BEGIN SELECT RAISE(ABORT, 'moved'); END"
+CLOSING = (
+    "CREATE TRIGGER IF NOT EXISTS moved_{0} BEFORE INSERT ON {0}"
+    " BEGIN SELECT RAISE(ABORT, 'moved'); END"
+)
 COPY = "INSERT INTO {} ({}) OVERRIDING SYSTEM VALUE VALUES ({})"
 NUMBER_ON = "SELECT setval(pg_get_serial_sequence(?, 'id'), (SELECT max(id) FROM {0}))"
 
@@ -143,6 +146,20 @@ def closed_count(path: Path) -> int | None:
             if db.execute(sql).fetchone()[0]:
                 return int(db.execute(COUNTED).fetchone()[0])
     return None
+
+
+def close_for_good(path: Path) -> None:
+    """Has a ledger's file sell nothing any more, to whoever has it open. Its records stay.
+
+    Raises:
+        sqlite3.Error: It is no ledger, or somebody writes it for long.
+    """
+    uri = f"file:{quote(str(path.resolve()))}?mode=rw"
+    with closing(sqlite3.connect(uri, BUSY_SECONDS, isolation_level=None, uri=True)) as db:
+        db.execute("BEGIN IMMEDIATE")
+        for table in TABLES:
+            db.execute(CLOSING.format(table))
+        db.execute("COMMIT")
 
 
 def _copy_and_close(path: Path, database: LedgerDatabase) -> int:

@@ -12,7 +12,7 @@ from pyarrow import flight
 
 import sqlpriv
 from sqlpriv.interfaces.server.protocol import messages as m
-from sqlpriv.interfaces.server.protocol.catalog import fits_pattern
+from sqlpriv.interfaces.server.protocol.catalog import CALLS, fits_pattern
 from sqlpriv.interfaces.server.protocol.catalog import tables as get_tables
 from sqlpriv.session.session import Session
 
@@ -88,6 +88,44 @@ def test_a_table_that_was_not_granted_is_in_no_catalog(serve):
             served.psycopg("ada").execute(statement)
     with pytest.raises(psycopg.Error, match='no released or public table "people"'):
         prepared.execute(question, prepare=True)
+
+
+LINKED = """
+CREATE TABLE people (id BIGINT PRIMARY KEY, email VARCHAR UNIQUE);
+CREATE TABLE visits (visit INTEGER, person_id BIGINT);
+CREATE TABLE notes (note INTEGER, person_id BIGINT);
+ALTER TABLE people ADD PRIVACY_KEY (id);
+ALTER TABLE people SET PU;
+ALTER TABLE visits SET PRIVACY BOUND (rows_per_unit = 5);
+ALTER TABLE visits ADD PRIVACY_LINK (person_id) REFERENCES people(id);
+ALTER TABLE notes SET PRIVACY BOUND (rows_per_unit = 5);
+ALTER TABLE notes ADD PRIVACY_LINK (person_id) REFERENCES people(id);
+"""
+VISITS = ("shop", "main", "people", "id", "shop", "main", "visits", "person_id", 1)
+NOTES = (*VISITS[:6], "notes", *VISITS[7:])
+
+
+def test_declared_keys_and_links_are_flights_keys(tmp_path):
+    vault = tmp_path / "shop.duckdb"
+    with sqlpriv.connect(vault, role="owner") as owner:
+        owner.execute(LINKED)
+    with Session(vault) as session:
+
+        def ask(name, **fields):
+            answer = CALLS[f"CommandGet{name}"](m.message(f"CommandGet{name}", **fields), session)
+            return [tuple(row.values()) for row in answer.to_pylist()]
+
+        (key,) = ask("PrimaryKeys", table="people")
+        assert key[:4] + key[5:] == ("shop", "main", "people", "id", 1)
+        assert ask("PrimaryKeys", table="visits") == []
+        assert ask("PrimaryKeys", table="people", catalog="other") == []
+        (link,) = ask("ImportedKeys", table="visits", db_schema="main")
+        assert link[:9] == VISITS
+        assert link[10:] == (key[4], 3, 3)
+        assert [row[:9] for row in ask("ExportedKeys", table="people")] == [NOTES, VISITS]
+        (link,) = ask("CrossReference", pk_table="people", fk_table="notes")
+        assert link[:9] == NOTES
+        assert ask("CrossReference", pk_table="visits", fk_table="people") == []
 
 
 MOODS = """

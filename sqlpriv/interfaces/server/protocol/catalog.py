@@ -18,6 +18,8 @@ from sqlpriv.system.quiet_engine import open_engine
 
 FREE, PRIVATE = "TABLE", "PRIVATE TABLE"
 _SCHEMA = "main"
+_NO_ACTION = 3
+"""What Flight SQL calls it when a key's change changes no row that refers to it."""
 _S, _I = pa.string(), pa.int32()
 
 
@@ -88,14 +90,44 @@ def tables(command: Any, session: SessionLike) -> pa.Table:
     return _table(rows, columns)
 
 
-def primary_keys(_command: Any, _session: SessionLike) -> pa.Table:
-    """GetPrimaryKeys: none. A privacy key names people; it identifies no row."""
-    return _PRIMARY.empty_table()
+def primary_keys(command: Any, session: SessionLike) -> pa.Table:
+    """GetPrimaryKeys: of columns that are declared unique and never NULL."""
+    rows = [
+        {"table_name": table, "column_name": column, "key_sequence": place, "key_name": name}
+        for table, name, columns in _keys_of(session, "PRIMARY KEY")
+        if _is_of_table(command, "", table, session)
+        for place, column in enumerate(columns, 1)
+    ]
+    here = {"catalog_name": session.vault.stem, "db_schema_name": _SCHEMA}
+    return _table([row | here for row in rows], _PRIMARY)
 
 
-def foreign_keys(_command: Any, _session: SessionLike) -> pa.Table:
-    """GetImportedKeys, GetExportedKeys and GetCrossReference: none."""
-    return _FOREIGN.empty_table()
+def imported_keys(command: Any, session: SessionLike) -> pa.Table:
+    """GetImportedKeys: privacy links of a table."""
+    rows = _links(session)
+    return _foreign(
+        [row for row in rows if _is_of_table(command, "", row["fk_table_name"], session)]
+    )
+
+
+def exported_keys(command: Any, session: SessionLike) -> pa.Table:
+    """GetExportedKeys: privacy links to a table."""
+    rows = _links(session)
+    return _foreign(
+        [row for row in rows if _is_of_table(command, "", row["pk_table_name"], session)]
+    )
+
+
+def cross_reference(command: Any, session: SessionLike) -> pa.Table:
+    """GetCrossReference: privacy links from one table to another."""
+    return _foreign(
+        [
+            row
+            for row in _links(session)
+            if _is_of_table(command, "pk_", row["pk_table_name"], session)
+            and _is_of_table(command, "fk_", row["fk_table_name"], session)
+        ]
+    )
 
 
 CALLS: dict[str, Callable[[Any, SessionLike], pa.Table]] = {
@@ -104,9 +136,9 @@ CALLS: dict[str, Callable[[Any, SessionLike], pa.Table]] = {
     "CommandGetTables": tables,
     "CommandGetTableTypes": types,
     "CommandGetPrimaryKeys": primary_keys,
-    "CommandGetExportedKeys": foreign_keys,
-    "CommandGetImportedKeys": foreign_keys,
-    "CommandGetCrossReference": foreign_keys,
+    "CommandGetExportedKeys": exported_keys,
+    "CommandGetImportedKeys": imported_keys,
+    "CommandGetCrossReference": cross_reference,
 }
 
 
@@ -116,6 +148,56 @@ def tables_with_types(session: SessionLike) -> list[tuple[str, str]]:
     for row in _rows(session, "SHOW PRIVACY TABLES"):
         kinds[row["table"]] = FREE if row["status"] == "public" else PRIVATE
     return sorted(kinds.items())
+
+
+def _keys_of(session: SessionLike, kind: str) -> list[tuple[str, str, list[str]]]:
+    """Returns (table, name, columns) of every key of a kind: public facts, read from contracts."""
+    with reading_duckdb(session):
+        rows = _rows(
+            session,
+            "SELECT table_name, constraint_name, constraint_column_names FROM duckdb_constraints()"
+            f" WHERE constraint_type = {literal(kind)} ORDER BY table_name, constraint_name",
+        )
+    return [tuple(row.values()) for row in rows]
+
+
+def _links(session: SessionLike) -> list[dict[str, Any]]:
+    """Returns a row of `_FOREIGN` for each column of a privacy link."""
+    primary = {table: (name, columns) for table, name, columns in _keys_of(session, "PRIMARY KEY")}
+    with reading_duckdb(session):
+        links = _rows(
+            session,
+            "SELECT table_name, constraint_name, constraint_column_names AS columns,"
+            " referenced_table, referenced_column_names AS parents FROM duckdb_constraints()"
+            " WHERE constraint_type = 'FOREIGN KEY' ORDER BY table_name, constraint_name",
+        )
+    here = dict.fromkeys(("pk_catalog_name", "fk_catalog_name"), session.vault.stem)
+    here |= dict.fromkeys(("pk_db_schema_name", "fk_db_schema_name"), _SCHEMA)
+    rows = []
+    for link in links:
+        name, columns = primary.get(link["referenced_table"], (None, []))
+        ends = zip(link["parents"], link["columns"], strict=True)
+        for place, (parent, column) in enumerate(ends, 1):
+            row = {"pk_table_name": link["referenced_table"], "pk_column_name": parent}
+            row |= {"fk_table_name": link["table_name"], "fk_column_name": column}
+            row |= {"key_sequence": place, "fk_key_name": link["constraint_name"]}
+            row["pk_key_name"] = name if columns == link["parents"] else None
+            rows.append(here | row | dict.fromkeys(("update_rule", "delete_rule"), _NO_ACTION))
+    return rows
+
+
+def _foreign(rows: list[dict[str, Any]]) -> pa.Table:
+    return _table(rows, _FOREIGN)
+
+
+def _is_of_table(command: Any, prefix: str, table: str, session: SessionLike) -> bool:
+    """Tells whether a table is the one that a command names, in this catalog and schema."""
+    here = {"catalog": session.vault.stem, "db_schema": _SCHEMA, "table": table}
+    return all(
+        not command.HasField(f"{prefix}{part}")
+        or getattr(command, f"{prefix}{part}").lower() == name.lower()
+        for part, name in here.items()
+    )
 
 
 def _rows(session: SessionLike, sql: str) -> list[dict[str, Any]]:

@@ -30,7 +30,8 @@ _SPOKEN = {
         "CommandGetPrimaryKeys": _TABLE,
         "CommandGetExportedKeys": _TABLE,
         "CommandGetImportedKeys": _TABLE,
-        "CommandGetCrossReference": "",
+        "CommandGetCrossReference": "pk_catalog string 1, pk_db_schema string 2, pk_table string 3,"
+        " fk_catalog string 4, fk_db_schema string 5, fk_table string 6",
         "ActionCreatePreparedStatementRequest": _STATEMENT,
         "ActionCreatePreparedStatementResult": f"{_PREPARED}, dataset_schema bytes 2,"
         " parameter_schema bytes 3",

@@ -30,16 +30,29 @@ def refuse_database(path: Path) -> None:
         )
 
 
+RELEASE = ".release.duckdb"
+"""How the name of a file of released tables ends."""
+
+
 def refuse_other_file(vault: Path) -> None:
     """Returns if a path may name a vault: a DuckDB file, an empty one, or none so far.
 
+    A published file of synthetic tables is none: whoever opened one as a vault began a ledger for
+    rows that protect nobody. One that was a vault before, with a ledger of its own, stays one.
+
     Raises:
-        OperationalError: It is a folder, or another file.
+        OperationalError: It is a folder, another file, or a file of released tables.
     """
     if vault.is_dir():
         raise OperationalError(f"{vault} is a folder: name the DuckDB file in it")
     if vault.is_file() and vault.stat().st_size and not _is_duckdb(_first_bytes(vault)):
         raise OperationalError(f"{vault} is no DuckDB file, which a vault is")
+    if vault.name.endswith(RELEASE) and not vault.with_suffix(".ledger").exists():
+        its_vault = vault.with_name(vault.name.removesuffix(RELEASE) + ".duckdb")
+        raise OperationalError(
+            f"{vault} is a file of released tables, which hold nothing private: read it with"
+            f" DuckDB, duckdb {vault}, or name the vault that it was published from, {its_vault}"
+        )
 
 
 def _first_bytes(path: Path) -> bytes:

@@ -12,6 +12,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+import sqlpriv
 from sqlpriv.errors import InterfaceError, OperationalError
 from sqlpriv.system.database_files import refuse_database, refuse_other_file
 
@@ -67,3 +68,14 @@ def test_looking_gives_up_no_lock(files: dict[str, Path], look) -> None:
         attempt = f"import fcntl; fcntl.lockf(open({os.fspath(path)!r}, 'rb+'), 6)"
         other = subprocess.run([sys.executable, "-c", attempt], capture_output=True, check=False)
     assert (other.returncode == 0) == (look is Path.read_bytes)
+
+
+def test_a_file_of_released_tables_is_no_vault(tmp_path):
+    """It was opened as one, and a ledger was begun beside it."""
+    release = tmp_path / "shop.release.duckdb"
+    with duckdb.connect(release) as engine:
+        engine.execute("CREATE TABLE made AS SELECT 1 AS n")
+    for role in ("analyst", "owner"):
+        with pytest.raises(OperationalError, match=r"released tables.*shop\.duckdb"):
+            sqlpriv.connect(release, role=role)
+    assert [path.name for path in tmp_path.iterdir()] == [release.name]

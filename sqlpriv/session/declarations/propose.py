@@ -27,6 +27,7 @@ from sqlpriv.session.declarations.table_profiles import (
     profile_table,
 )
 from sqlpriv.session.declarations.text_remarks import (
+    number_key_remark,
     spelling_remark,
     text_remark,
     thousands_remark,
@@ -106,6 +107,7 @@ def _table_lines(
                 f"-- Every {unit.name} has one row. If that is so for good, add, too:",
                 f"-- ALTER TABLE {t} ADD PRIMARY KEY ({written_name(unit.name)});",
             ]
+        lines += _other_units(profile, unit) + number_key_remark(fetch, profile.table, unit)
         lines += _bound_lines(fetch, profile, unit.name)
         lines.append(f"ALTER TABLE {t} SET PU;")
         skipped = unit.name
@@ -115,6 +117,17 @@ def _table_lines(
     if link is None:
         lines.append(budget)
     return lines
+
+
+def _other_units(profile: TableProfile, unit: ColumnProfile) -> list[str]:
+    """Returns a remark where a column names every row, and others may name who has several."""
+    repeated = [written_name(c.name) for c in profile.repeated_identifiers() if c.present]
+    if not unit.is_unique or not repeated:
+        return []
+    return [
+        f"-- {', '.join(repeated)}: several rows each. If that is who is to be protected, write ADD"
+        f" PRIVACY_KEY ({repeated[0]}) instead, and a bound on the rows of each.",
+    ]
 
 
 def _bound_lines(fetch: Fetch, profile: TableProfile, column: str) -> list[str]:
@@ -139,7 +152,9 @@ def _domain_lines(fetch: Fetch, table: str, column: ColumnProfile) -> list[str]:
     altered = f"{written_name(table)} ALTER COLUMN {written_name(column.name)}"
     alter = f"ALTER TABLE {altered} SET PRIVACY DOMAIN"
     nulls = column.present < column.rows
-    if not column.distinct or not is_ordered(column.type):
+    if not column.distinct and is_ordered(column.type):
+        return [f"-- {column.name}: no row has a value, no domain"]
+    if not is_ordered(column.type):
         return [f"-- {column.name}: {column.type}, no domain"]
     ends = _outward(column)
     if column.distinct <= MOST_LEVELS and column.type not in (*FLOATS, "TIMESTAMP"):
@@ -151,6 +166,7 @@ def _domain_lines(fetch: Fetch, table: str, column: ColumnProfile) -> list[str]:
         if common and is_listed and all(value is not None for value, _ in levels):
             texts = [value for value, _ in levels if column.type == "VARCHAR"]
             lines = spelling_remark(table, column.name, [t[1:-1] for t in texts])
+            lines += text_remark(fetch, table, column.name) if texts else []
             if rare := [n for _, n in levels if n < fewest]:
                 lines.append(
                     f"-- {column.name}: {len(rare)} value(s) of fewer than {fewest} rows"

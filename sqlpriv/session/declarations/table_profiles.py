@@ -44,6 +44,12 @@ _IDENTIFIER = re.compile(
     re.IGNORECASE,
 )
 
+_PEOPLE = re.compile(
+    r"person|patient|customer|client|user|member|household|employee|student|pupil|subject"
+    r"|participant|respondent|rider|driver|passenger|guest|donor|tenant|resident|subscriber|player",
+    re.IGNORECASE,
+)
+
 
 @dataclass(frozen=True)
 class ColumnProfile:
@@ -82,18 +88,37 @@ class TableProfile:
     keys: frozenset[str]
 
     def unit_column(self) -> ColumnProfile | None:
-        """Returns the column that most probably names who a row is about; None if there is none."""
-        alike = [
-            c for c in self.columns if _IDENTIFIER.search(c.name) and not c.type.startswith("D")
-        ]
+        """Returns the column that most probably names who a row is about; None if there is none.
+
+        A column that names people comes before one that names rows: of trips with a trip_id and a
+        rider_id, riders are who is to be protected.
+        """
+        alike, repeated = self._identifiers(), self.repeated_identifiers()
         constrained = [c for c in self.columns if c.name in self.keys]
-        repeated = [c for c in alike if c.distinct > max(MOST_LEVELS, c.rows / MOST_ROWS)]
+        people = [c for c in alike if _PEOPLE.search(c.name)]
         unique = [c for c in self.columns if c.is_unique and c.type in _NAMING]
         unique = unique if self.rows > MOST_LEVELS else []
-        for candidates in (constrained, [c for c in alike if c.is_unique], repeated, unique):
+        for candidates in (
+            constrained,
+            [c for c in people if c.is_unique],
+            [c for c in repeated if c in people],
+            [c for c in alike if c.is_unique],
+            repeated,
+            unique,
+        ):
             if candidates:
                 return candidates[0]
         return None
+
+    def repeated_identifiers(self) -> list[ColumnProfile]:
+        """Returns the columns that may name units of several rows each."""
+        fewest = max(MOST_LEVELS, self.rows / MOST_ROWS)
+        return [c for c in self._identifiers() if c.distinct > fewest and not c.is_unique]
+
+    def _identifiers(self) -> list[ColumnProfile]:
+        return [
+            c for c in self.columns if _IDENTIFIER.search(c.name) and not c.type.startswith("D")
+        ]
 
 
 def profile_table(fetch: Fetch, table: str) -> TableProfile:

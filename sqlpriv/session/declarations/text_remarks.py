@@ -11,14 +11,19 @@ from collections.abc import Sequence
 
 from sqlpriv.kernel.sql.quoting import literal, name
 from sqlpriv.session.declarations.declaration_text import written_name
-from sqlpriv.session.declarations.table_profiles import Fetch
+from sqlpriv.session.declarations.table_profiles import ColumnProfile, Fetch
 
 _MOSTLY = 0.8
 """Texts are taken for numbers, or days, where this share of them are."""
+_FEW = 0.02
+"""Rows that do not fit the others are taken for none of the table where they are so few."""
 _COMMA_THOUSANDS = r"[+-]?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]+)?|[+-]?[0-9]+(\.[0-9]+)?"
 _POINT_THOUSANDS = r"[+-]?[0-9]{1,3}(\.[0-9]{3})+(,[0-9]+)?|[+-]?[0-9]+(,[0-9]+)?"
 _SIGNS = "$€£¥% "
 """What stands beside numbers and is not part of them."""
+_ACCOUNTING = r"-|\(?[$€£¥ ]*[0-9][0-9,]*(\.[0-9]+)?[$€£¥ ]*\)?"
+"""Numbers as accountants write them: (1,234.50) is negative, a dash is nothing."""
+_CODE = "0[0-9]+"
 _DAY_FIRST = tuple(
     (day, day.replace("%y", "%Y"))  # %Y takes 25 for the year 25, so %y is tried first
     for day in ("%d/%m/%y", "%d.%m.%y", "%d-%m-%y", "%d %b %y", "%d-%b-%y", "%d %B %y", "%b %d, %y")
@@ -39,12 +44,21 @@ def text_remark(fetch: Fetch, table: str, column: str) -> list[str]:
     c, written = name(column), written_name(column)
     if not _share(fetch, table, c, f"regexp_matches({c}, '[0-9]')"):
         return []
+    if _share(fetch, table, c, f"regexp_full_match({c}, '{_CODE}')"):
+        if _share(fetch, table, c, f"regexp_full_match({c}, '[0-9]+')") < 1:
+            return []
+        return [f"-- {column}: digits with a 0 in front, so a code; list those to group by"]
     for type_ in ("DATE", "TIMESTAMP"):
         same = f"TRY_CAST({c} AS {type_}) IS NOT NULL AND (length({c}) = 10) = ('{type_}' = 'DATE')"
         if _share(fetch, table, c, same) == 1:
             return _retyping(table, column, "text that holds moments", type_)
     share = _share(fetch, table, c, f"trim({c}, {literal(_SIGNS)}) <> {c}")
     number, bare = (f"trim({x}, {literal(_SIGNS)})" if share else x for x in (c, written))
+    is_negative = _share(fetch, table, c, f"{c} LIKE '(%)'")
+    if is_negative and _share(fetch, table, c, f"regexp_full_match({c}, '{_ACCOUNTING}')") == 1:
+        signed = f"translate({written}, '($€£¥ ,)', '-')"
+        using = f"DOUBLE USING TRY_CAST({signed} AS DOUBLE)"
+        return _retyping(table, column, "text that holds numbers, negative in brackets", using)
     ways = (
         ("", f"regexp_full_match({number}, '{_COMMA_THOUSANDS}')", f"replace({bare}, ',', '')"),
         (
@@ -81,6 +95,22 @@ def spelling_remark(table: str, column: str, values: Sequence[str]) -> list[str]
     return [
         f"-- {column}: some values differ in case or blanks alone; run this, then propose anew:",
         f"-- UPDATE {t} SET {c} = upper(trim({c}));",
+    ]
+
+
+def number_key_remark(fetch: Fetch, table: str, unit: ColumnProfile) -> list[str]:
+    """Returns a remark on a key of which all but few are numbers: a total below the rows, say."""
+    c = name(unit.name)
+    others = f"TRY_CAST({c} AS HUGEINT) IS NULL"
+    share = _share(fetch, table, c, others) if unit.type == "VARCHAR" else 0.0
+    if not 0 < share <= _FEW:
+        return []
+    t, c = written_name(table), written_name(unit.name)
+    rest = f"{c} IS NOT NULL AND TRY_CAST({c} AS HUGEINT) IS NULL"
+    return [
+        f"-- {unit.name}: {round(share * unit.present)} row(s) have no number in it, as the rest"
+        " has; a total below the rows? If so, run this, then propose anew:",
+        f"-- DELETE FROM {t} WHERE {rest};",
     ]
 
 

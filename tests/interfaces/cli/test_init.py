@@ -302,3 +302,45 @@ def test_what_is_to_be_run_can_be_pasted_into_a_shell(tmp_path: Path) -> None:
     )
     done = run(file, "--vault", tmp_path / "my visits.duckdb")
     assert f"query '{tmp_path / 'my visits.duckdb'}' --role owner -f '" in done.stderr
+
+
+LEDGER = [
+    f'{i},{i % 100},"{f"({i:,}.50)" if i % 3 else f"{i:,}"}",{["-", "1.50", "(2.25)"][i % 3]},'
+    f"{i % 90:05},,{i % 9}"
+    for i in range(400)
+]
+
+
+def test_accounts_codes_empty_columns_and_a_total(tmp_path: Path) -> None:
+    """What stood there: 396 different values, zip codes as DOUBLE, every entry a unit."""
+    file, vault = tmp_path / "ledger.csv", tmp_path / "ledger.duckdb"
+    head = "entry_id,customer_id,amount,fee,zip,note,n"
+    file.write_text("\n".join([head, *LEDGER, 'Total,0,"(1,234.00)",-,00000,,1']) + "\n")
+    done = run(file, "--vault", vault, "--to", tmp_path / "first.sql")
+    assert done.exit_code == 0, done.output
+    assert "ADD PRIVACY_KEY (customer_id);" in done.stdout
+    assert "-- zip: digits with a 0 in front, so a code" in done.stdout
+    assert "-- note: no row has a value" in done.stdout
+    changes = [line[3:] for line in done.stdout.splitlines() if "translate(" in line]
+    assert len(changes) == 2
+    with Session(vault, role="owner") as owner:
+        for change in changes:
+            owner.execute(change)
+        rows = owner.execute("SELECT min(amount), max(amount), min(fee), count(fee) FROM ledger")
+        assert list(rows.table.to_pylist()[0].values()) == [-1234, 399, -2.25, 266]
+    again = run(vault, "--to", tmp_path / "again.sql")
+    assert "amount SET PRIVACY DOMAIN BETWEEN (-2000, 500)" in again.stdout
+
+
+def test_rows_below_a_table_and_several_candidates_are_told(tmp_path: Path) -> None:
+    file, vault = tmp_path / "sales.csv", tmp_path / "sales.duckdb"
+    rows = [f"{i},{i % 200},{i % 7}" for i in range(600)]
+    file.write_text("\n".join(["id,branch_no,n", *rows, "Total,,1"]) + "\n")
+    done = run(file, "--vault", vault, "--to", tmp_path / "first.sql")
+    assert done.exit_code == 0, done.output
+    assert "-- branch_no: several rows each." in done.stdout
+    assert "-- id: 1 row(s) have no number in it" in done.stdout
+    (delete,) = (line[3:] for line in done.stdout.splitlines() if "DELETE" in line)
+    with Session(vault, role="owner") as owner:
+        owner.execute(delete)
+        assert owner.execute("SELECT count(*) AS n FROM sales").table["n"].to_pylist() == [600]

@@ -172,7 +172,7 @@ def refine_domain(domain: Domain, looks: Mapping[int, ColumnLook], by: str) -> D
     """
     attributes = list(domain.attributes)
     for number, look in looks.items():
-        density = taper_tails(estimate(look.histograms))
+        density = taper_tails(estimate(look.histograms), look.lattice.usual_step)
         attribute = attributes[number]
         bins = len(attribute.bounds or ()) - 1
         if by == "width":

@@ -24,6 +24,9 @@ Ints = NDArray[np.int64]
 
 FIRST = 16
 """Parts of equal width in the first histogram."""
+NEARER = 16
+"""Parts of the first histogram are by so much narrower with each step towards 0 and the declared
+ends: amounts and durations lie there in domains that are a million times as wide."""
 SPLIT = 32
 """Parts at most that a part of many rows is cut into; as many are wanted of all rows together."""
 RARE = 3.0
@@ -34,6 +37,9 @@ STANDS_OUT = 2.0
 HEAP = 2.0
 """Times as dense as its neighbourhood that a part must be to be cut into SPLIT: a heap of equal
 values is found by zooming in on it."""
+MIDDLE, WIDE = 0.75, 0.125
+"""Few rows are looked for inside a part that is WIDE times as wide as the interval of the MIDDLE
+three quarters of the rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +88,9 @@ def first_ends(low: int, high: int) -> Ints:
     """
     width = high + 1 - low
     cuts = {low + width * i // FIRST for i in range(FIRST)}
+    reach = width // FIRST
+    while (reach := reach // NEARER) > 1:
+        cuts |= {end + side for end in (low, 0, high + 1) for side in (-reach, reach)}
     ones = {at for value in (low, 0, high) for at in (value, value + 1)}
     inner = {at for at in cuts | ones if low < at <= high}
     return np.array(sorted({low, high + 1} | inner), dtype=np.int64)
@@ -95,9 +104,10 @@ def next_ends(density: Density) -> Ints:
     target = max(density.total / SPLIT, RARE * density.sigma)
     cuts: set[int] = {int(ends[0]), int(ends[-1])}
     begin, held, heaped = int(ends[0]), 0.0, _is_heaped(density) & (rows >= target)
+    heaped |= _is_wide(density) & (rows >= RARE * density.sigma)
     for i, mass in enumerate(rows):
         first, last = int(ends[i]), int(ends[i + 1])
-        if mass >= target / 2:
+        if mass >= target / 2 or heaped[i]:
             cuts |= _tail_cuts(begin, first, cuts) | {first, last}
             parts = SPLIT if heaped[i] else max(1, round(2 * mass / target))
             parts = min(SPLIT, last - first, parts)
@@ -123,6 +133,15 @@ def _is_heaped(density: Density) -> NDArray[np.bool_]:
         return np.ones(len(widths), dtype=np.bool_)
     heaped: NDArray[np.bool_] = density.rows / widths >= HEAP * near[0] / near[1]
     return heaped
+
+
+def _is_wide(density: Density) -> NDArray[np.bool_]:
+    """Returns which parts are WIDE beside the interval of the middle rows: it matters where in them
+    rows lie, however few they are."""
+    below = np.concatenate([[0.0], np.cumsum(density.rows)]) / density.total
+    first, last = np.interp([(1 - MIDDLE) / 2, (1 + MIDDLE) / 2], below, density.ends)
+    wide: NDArray[np.bool_] = np.diff(density.ends) >= max(WIDE * (last - first), 2)
+    return wide
 
 
 def _tail_cuts(first: int, last: int, cuts: set[int]) -> set[int]:

@@ -64,6 +64,13 @@ class ValueLattice:
     middle: bool = False
     steps: tuple[tuple[int, float], ...] = ()
 
+    @property
+    def usual_step(self) -> int:
+        """The coarsest step of which half of the rows are multiples, or 1."""
+        shares = [sum(share for _, share in self.steps[i:]) for i in range(len(self.steps))]
+        usual = [step for (step, _), share in zip(self.steps, shares, strict=True) if share >= 0.5]
+        return usual[-1] if usual else 1
+
     def number(self, value: float) -> int:
         """Returns the number of the first value of the lattice that is at least this one."""
         if isinstance(value, int) and self.unit == 1:
@@ -188,8 +195,11 @@ def _is_multiple(column: Column, step: float) -> a.Expr:
         rest = a.Call("%", (value, a.Lit(int(step), Type.INTEGER)))
         return a.Call("=", (rest, a.Lit(0, Type.INTEGER)))
     quotient = a.Call("/", (value, a.Lit(step, Type.REAL)))
-    apart = a.Call("-", (quotient, a.Call("round", (quotient,))))
-    return a.Call("<", (a.Call("abs", (apart,)), a.Lit(NEAR, Type.REAL)))
+    whole = a.Call("round", (quotient,))
+    near = a.Call("<", (a.Call("abs", (a.Call("-", (quotient, whole)),)), a.Lit(NEAR, Type.REAL)))
+    # a value far smaller than the step is near 0 steps, and no multiple: 0 is a class of its own
+    some = a.Call("not", (a.Call("=", (whole, a.Lit(0, Type.REAL))),))
+    return a.Call("and", (near, some))
 
 
 def measured_lattice(

@@ -269,6 +269,18 @@ def drawn_on(grid: str | None, epsilon: float):
     return table
 
 
+def test_values_near_0_are_no_multiples_of_a_large_step():
+    """2,000 values of a standard normal column declared within a million: within 10 steps of
+    100,000 times NEAR, they were taken for multiples of 100,000, and all came out as 0."""
+    wide = contract({"x": ("DOUBLE", Interval(-1_000_000, 1_000_000))})
+    data = {"x": np.random.default_rng(0).normal(size=2_000).tolist()}
+    price = rho_of(10.0, 1e-9)
+    job = prepare(wide, ("x",), (), None, "independent", {}, price)
+    drawn = synthesize(job, FakeGate(data, wide, price)).table["x"].to_numpy()
+    assert len(set(drawn.tolist())) > 1_000
+    assert drawn.std() == pytest.approx(1, abs=0.15)
+
+
 @pytest.mark.parametrize("epsilon", [0.05, 3.0])
 def test_values_lie_on_the_grid_that_is_said_however_large_the_noise(epsilon):
     table = drawn_on("pay = 0.25; hours = 5; seen = 3600", epsilon)

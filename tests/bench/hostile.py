@@ -110,6 +110,7 @@ def main() -> None:
     parser.add_argument("--methods", nargs="+", default=[m for m in REGISTRY if m != "topdown"])
     parser.add_argument("--tables", nargs="+", default=list(tables))
     parser.add_argument("--epsilons", nargs="+", type=float, default=[0.001, 1.0])
+    parser.add_argument("--plain", action="store_true", help="without strata alone")
     parser.add_argument("--verbose", action="store_true", help="what every statement tells")
     given = parser.parse_args()
     ends: collections.Counter[str] = collections.Counter()
@@ -118,7 +119,7 @@ def main() -> None:
         columns = ", ".join(map(quote_name, table.columns))
         with tempfile.TemporaryDirectory() as folder:
             vault = build(Path(folder), table)
-            strata = ("", f" STRATIFY BY {table.strata}")
+            strata = ("",) if given.plain else ("", f" STRATIFY BY {table.strata}")
             for method, epsilon, by in itertools.product(given.methods, given.epsilons, strata):
                 more = f", {QUICK[method]}" if method in QUICK else ""
                 using = f'USING "{method}" OPTIONS (epsilon = {epsilon}{more})'

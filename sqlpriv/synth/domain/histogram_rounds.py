@@ -119,9 +119,8 @@ def next_ends(density: Density) -> Ints:
         else:
             held += float(mass)
     cuts |= _tail_cuts(begin, int(ends[-1]), cuts)
-    cuts |= {
-        int(end) for end in (ends[1], ends[-2]) if abs(end - ends[0]) == 1 or ends[-1] - end == 1
-    }
+    low, high = int(ends[0]), int(ends[-1])
+    cuts |= {end for end in (int(ends[1]), int(ends[-2])) if 1 in (end - low, high - end)}
     return np.array(sorted(cuts), dtype=np.int64)
 
 
@@ -218,7 +217,7 @@ def _without_noise(free: Floats, rows: Floats, precision: Floats, ends: Ints) ->
     if high - low < 2:
         return rows
     inner = slice(low, high)
-    noise, of_parts = covariance[inner, inner], ends[low : high + 1].astype(np.float64)
+    noise, of_parts = covariance[inner, inner], ends[low : high + 1]
     begin, upper = fit_upper_tail(of_parts, free[inner], noise)
     _, lower = fit_upper_tail(-of_parts[::-1], free[inner][::-1], noise[::-1, ::-1])
     first, last = low + len(lower), low + begin

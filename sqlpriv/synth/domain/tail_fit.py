@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 SHARE = 0.05
 """Of all rows, in the tail; more where so few could not be told from noise."""
@@ -39,22 +40,23 @@ LOOSE = 0.5
 count may say beside the fit."""
 
 
-def fit_upper_tail(ends: Floats, free: Floats, covariance: Floats) -> tuple[int, Floats]:
+def fit_upper_tail(ends: Ints, free: Floats, covariance: Floats) -> tuple[int, Floats]:
     """Returns the part at which the tail begins and the rows of the parts from there on.
 
     Args:
-        ends: Of the parts, ascending, shape (parts + 1,).
+        ends: Of the parts, ascending whole numbers, shape (parts + 1,).
         free: Estimated rows, which may be below 0, shape (parts,).
         covariance: Of the estimates, shape (parts, parts).
 
-    >>> ends = np.array([0.0, 10, 20, 40, 80, 1000])
+    >>> ends = np.array([0, 10, 20, 40, 80, 1000])
     >>> begin, rows = fit_upper_tail(ends, np.array([900.0, 100, 5, -20, 30]), 400 * np.eye(5))
     >>> begin, bool(rows[0] > 800), bool(rows[-1] < 10)
     (0, True, True)
     """
     begin = _tail_begin(ends, free, covariance)
     while True:
-        rows = _fit(ends[begin:] - ends[begin], free[begin:], covariance[begin:, begin:])
+        beyond = (ends[begin:] - ends[begin]).view(np.uint64)  # of an interval of 2^63 numbers, too
+        rows = _fit(beyond.astype(np.float64), free[begin:], covariance[begin:, begin:])
         left, noise = free[begin:] - rows, covariance[begin:, begin:]
         clump = _clump_begin(left, noise)
         if not clump:
@@ -64,7 +66,7 @@ def fit_upper_tail(ends: Floats, free: Floats, covariance: Floats) -> tuple[int,
     return begin, np.maximum(rows + loose / (loose + spread) * left, 0.0)
 
 
-def _tail_begin(ends: Floats, free: Floats, covariance: Floats) -> int:
+def _tail_begin(ends: Ints, free: Floats, covariance: Floats) -> int:
     """Returns the last part from which on the rows are SHARE of all and SURE to be there; the part
     after it where most of them are equal values, which say nothing of a tail's scale."""
     rows, spread = _rows_beyond(free, covariance)

@@ -22,6 +22,8 @@ class Hostile:
     rows: int
 
 
+UUIDS = ", ".join(f"'00000000-0000-0000-0000-00000000000{k}'" for k in range(3))
+FORTY = ", ".join(f"'v{k}'" for k in range(40))
 ODD = """'it''s', 'say "x"', '😀 é', '', ' ', 'a;b--c', '%_\\', 'NULL', 'other'"""
 TEXT = f"""
 # all NULL
@@ -86,6 +88,42 @@ m = (i % 100 / 10)::DECIMAL(5,1) | BETWEEN (0, 10)
 # undeclared
 k = CASE i % 4 WHEN 0 THEN 'secret' WHEN 1 THEN NULL ELSE 'a' END | IN ('a', 'b')
 x = (i % 200)::INT - 50 | BETWEEN (0, 99)
+# time of day
+x = TIME '08:00:00' + to_minutes(i) |
+y = (i % 5)::INT | BETWEEN (0, 4)
+# lists
+x = [i, i + 1] |
+y = (i % 5)::INT | BETWEEN (0, 4)
+# listed uuids
+u = ('00000000-0000-0000-0000-00000000000' || (i % 3))::UUID | IN ({UUIDS})
+y = (i % 50)::INT | BETWEEN (0, 49)
+# amounts, 2000
+x = exp(4 + (hash(i) % 1000) / 300.0)::DECIMAL(18,4) | BETWEEN (0, 1000000000)
+y = exp(9 + (hash(i, 1) % 1000) / 500.0)::DECIMAL(12,2) | BETWEEN (-1e9, 1e9) OR NULL
+# mostly unused enum
+e = ('v' || (i % 3))::ENUM({FORTY}) | IN ({FORTY}, NULL)
+x = (i % 20)::INT | BETWEEN (0, 1000000)
+# 2000 labels, 3000
+x = 'v' || (hash(i) % (1 + hash(i, 1) % 2000)) | IN ({", ".join(f"'v{k}'" for k in range(2000))})
+y = (hash(i) % 3)::INT | BETWEEN (0, 2)
+# NULL not declared
+x = NULL::INT | BETWEEN (0, 9)
+y = (i % 5)::INT | BETWEEN (0, 4)
+# five alike, 3000
+{"".join(f"c{k} = (hash(i) % 40)::INT | BETWEEN (0, 1000){chr(10)}" for k in range(5))}
+# huge integers
+x = 4000000000000000000 - (i % 9) | BETWEEN (-4e18, 4e18)
+y = (4000000000000000000 - i)::UBIGINT | BETWEEN (0, 4000000000000000000)
+z = i::HUGEINT * 10000000000000000 | BETWEEN (-4e18, 4e18)
+# one row far out, 3000
+x = CASE WHEN i = 7 THEN 1000000 ELSE i % 13 END::INT | BETWEEN (0, 1000000)
+y = DATE '2020-01-01' + (i % 13)::INT | BETWEEN ('1900-01-01', '2100-01-01')
+# tiny and no numbers
+x = i * 1e-300::DOUBLE | BETWEEN (0, 1)
+y = ['nan', 'inf', '-inf', '1'][1 + i % 4]::DOUBLE | BETWEEN (0, 2)
+# one minute of a century
+x = TIMESTAMP '2020-02-03' + to_microseconds(i * 149999) | BETWEEN ('1950-01-01', '2050-01-01')
+y = (i % 7)::DOUBLE / 7 | BETWEEN (-1e9, 1e9)
 """
 """`# name, rows` (400 without), then `column = SQL | domain`. A column `s` of three whole numbers
 is put first where there is none. Strata are `s`, and `town` where there is one."""

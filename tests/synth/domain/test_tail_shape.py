@@ -130,3 +130,12 @@ def test_a_heap_at_a_declared_end_is_kept_and_none_is_made_up() -> None:
     for data, least, most in ((with_heap, 120, 280), (values, 0, 70)):
         at_end = [measured(data, 0, 99_999, 40.0, seed).rows[-1] for seed in range(8)]
         assert least <= np.mean(at_end) <= most
+
+
+def test_whole_numbers_that_doubles_do_not_tell_apart_are_parts_of_their_own() -> None:
+    """500 rows at nine neighbours next to the end of an interval of 2^63 numbers: their ends as
+    doubles were one number, and the fit of a tail of no width raised an error."""
+    most = 2**62
+    values = most - np.random.default_rng(0).integers(0, 9, 500)
+    density = measured(values, -most, most, 5.0, 0)
+    assert density.rows[density.ends[:-1] >= most - 16].sum() > 400

@@ -208,10 +208,8 @@ def _check_place(c: TokenCursor, first: Token, levels: list[_Level], cut: Cut) -
 
 def begins_with(first: Token) -> Refused:
     """Returns the refusal of a query that does not begin with SELECT."""
-    hint = "begin with SELECT and the aggregates you want"
-    return Refused.at(
-        first, f"a query that begins with {first.text} is not answered privately", hint
-    )
+    hint, word = "begin with SELECT and the aggregates you want", first.text or "TABLE"
+    return Refused.at(first, f"a query that begins with {word} is not answered privately", hint)
 
 
 def _keep(level: _Level, cut: Cut) -> Clauses:

@@ -177,6 +177,8 @@ class OutputWriter:
             return self._grouping(node)
         if isinstance(node, t.FunctionCall) and node.name == "error":
             return self._error(node)
+        if isinstance(node, t.FunctionCall) and (value := self._value_of_key(node)) is not None:
+            return value
         if isinstance(node, t.FunctionCall) and is_aggregate(node):
             formula = _several_quantiles(node)
             if formula is None:
@@ -195,11 +197,35 @@ class OutputWriter:
     def _whole_quotient(self, node: t.Binary) -> t.Node | None:
         """Returns x // y of whole numbers, cut: noised ones are computed as doubles, of which
         DuckDB's `//` cuts none; NULL where y is 0. None where x or y is no whole number."""
-        if not (self._is_whole(node.left) and self._is_whole(node.right)):
+        calls = list(aggregate_calls(node))
+        if not (calls and self._is_whole(node.left) and self._is_whole(node.right)):
             return None
         divisor = t.FunctionCall("nullif", (self.write(node.right), t.Literal(0)), pos=node.pos)
         quotient = t.Binary("/", self.write(node.left), divisor, node.pos)
-        return t.FunctionCall("trunc", (quotient,), pos=node.pos)
+        cut = t.FunctionCall("trunc", (quotient,), pos=node.pos)
+        is_count = all(KINDS.get(call.name) == "count" for call in calls)
+        return t.Cast(cut, "BIGINT", pos=node.pos) if is_count else cut
+
+    def _value_of_key(self, call: t.FunctionCall) -> t.Node | None:
+        """Returns AVG, MIN, MAX or MEDIAN of a key where each group has one value of it."""
+        names = ("avg", "min", "max", "median", "mean")
+        plain = replace(call, name="", args=(), pos=t.Pos()) == t.FunctionCall("")
+        if call.name not in names or not plain or self.strata or self.select.sets:
+            return None
+        normal = self.binder.normal_form(self._inside(call).args[0]) if call.args else None
+        for i, key in enumerate(self.groups):
+            if key.node == normal and key.type in (Type.INTEGER, Type.REAL) and self.has_rows:
+                value = t.Name(f"{GROUP}{i}", pos=call.pos)
+                is_end = call.name in ("min", "max")
+                return value if is_end else t.Cast(value, "DOUBLE", pos=call.pos)
+        return None
+
+    @cached_property
+    def has_rows(self) -> bool:
+        """Whether an aggregate beside those of keys keeps the groups apart: COUNT(*), say."""
+        written = [item.expr for item in self.select.items]
+        calls = [call for node in written for call in aggregate_calls(node)]
+        return any(call.star or KINDS.get(call.name) in ("count", "sum") for call in calls)
 
     def _is_whole(self, node: t.Node) -> bool:
         """Returns whether an expression over answers is of whole numbers, as DuckDB types it."""

@@ -264,9 +264,12 @@ def _apply_filter(predicate: t.Node, of: a.Expr | None, binder: Binder) -> a.Exp
     return a.Case(((test, value),), a.Lit(None, binder.shape(predicate, value).type))
 
 
-def _hint_of_moments(call: t.FunctionCall, arg: t.Node) -> str:
-    """Returns what to write for an aggregate of dates or timestamps that is not answered."""
+def _hint_of_moments(call: t.FunctionCall, arg: t.Node, type_: Type) -> str:
+    """Returns what to write for an aggregate of dates or moments that is not answered."""
     name = default_name(t.Item(arg))
+    if type_ is Type.TIME:
+        minutes = f"hour({name}) * 60 + minute({name})"
+        return f"count minutes: {call.name.upper()}({minutes})"
     if KINDS.get(call.name) == "level":
         return f"it is answered of days: write {name}::DATE for {name}"
     return f"count from a day on: {call.name.upper()}(date_diff('day', DATE '2024-01-01', {name}))"
@@ -284,7 +287,8 @@ def _public_bounds(
             "write COUNT(*) FILTER (WHERE condition)",
         )
     if shape.type not in (Type.INTEGER, Type.REAL):
-        hint = _hint_of_moments(call, arg) if shape.type in (Type.DATE, Type.TIMESTAMP) else _GROUPS
+        is_moment = shape.type in (Type.DATE, Type.TIMESTAMP, Type.TIME)
+        hint = _hint_of_moments(call, arg, shape.type) if is_moment else _GROUPS
         raise refuse(call, f"{name} needs numbers, not {shape.type} values", hint)
     if shape.lower is None or shape.upper is None:
         raise refuse(

@@ -69,6 +69,7 @@ HINTS = {
         "write current_date or date_trunc('day', now()): with the time of day every asking is a new"
         " question, and paid anew",
     ),
+    "to_char": "write strftime(d, '%Y-%m'), or SET privacy_dialect = 'postgres'",
     "<<": "write x * 2 for x << 1",
     ">>": "write x // 2 for x >> 1",
     "random": "noise is added by the kernel, never by the statement",

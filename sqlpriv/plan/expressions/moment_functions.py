@@ -357,8 +357,12 @@ def bind_time_zone(binder: Binder, node: t.FunctionCall, zone: str, arg: t.Node)
         hint = "declare them: SET PRIVACY DOMAIN BETWEEN ('2020-01-01', '2030-01-01')"
         raise refuse(node, "a time zone is read of moments with declared ends from 1970 on", hint)
     steps = _clock_steps(zone, shape.lower, shape.upper, is_zoned=is_zoned)
-    if not steps:
+    if steps is None:
         raise refuse(node, f"the time zone '{zone[:40]}' is not known", "as in 'Europe/Berlin'")
+    if not steps:
+        first, last = shape.lower.year, shape.upper.year
+        message = f"the clocks of {zone[:40]} are put too often between {first} and {last}"
+        raise refuse(node, message, "narrow the moments' declared ends: at most 200 years")
     *earlier, (_, last) = steps
     whens = tuple(
         (a.Call("<", (expr, a.Lit(until, Type.TIMESTAMP))), a.Shift(expr, 0, 0, ahead))
@@ -384,11 +388,11 @@ def _is_zoned(binder: Binder, node: t.Node) -> bool | None:
 @lru_cache(64)
 def _clock_steps(
     zone: str, lower: dt.datetime, upper: dt.datetime, *, is_zoned: bool
-) -> tuple[tuple[dt.datetime, int], ...]:
+) -> tuple[tuple[dt.datetime, int], ...] | None:
     """Returns, in order, until when a moment is moved by how many microseconds; the last for good.
 
-    Empty where there is no such zone, or its clock was put too often. Clocks are put at whole
-    minutes; a day in which one is put is looked at minute by minute.
+    None where there is no such zone, empty where its clock was put too often. Clocks are put at
+    whole minutes; a day in which one is put is looked at minute by minute.
     """
     moved = f"epoch_us({_IN_ZONE[is_zoned]}) - epoch_us(x)"
     of_days = f"SELECT x, {moved} FROM range($lower, $upper, INTERVAL 1 DAY) t(x) ORDER BY x"
@@ -405,5 +409,5 @@ def _clock_steps(
             pairs = itertools.pairwise(minutes)
             steps += [(after[0], before[1]) for before, after in pairs if before[1] != after[1]]
     except duckdb.Error:
-        return ()
+        return None
     return (*steps, (upper, days[-1][1])) if len(steps) <= MOST_CHANGES else ()

@@ -111,6 +111,15 @@ REFUSED = [
     ("postgres", "INSERT INTO t VALUES (1)", "INSERT is not read in postgres", (1, 1)),
     ("mysql", "CREATE TABLE t (a INT)", "CREATE is not read in mysql", (1, 1)),
     ("postgres", "SELECT 'open", "never closed", (1, 8)),
+    ("redshift", "SELECT DATEDIFF(week, a, b) FROM t", "datediff with", (1, 8)),
+    ("redshift", "SELECT trunc(a) FROM t", "as in redshift", (1, 8)),
+    ("redshift", "SELECT CAST(a AS DECIMAL) FROM t", "other digits in redshift", None),
+    ("databricks", "SELECT datediff(MONTH, a, b) FROM t", "datediff with", (1, 8)),
+    ("trino", "SELECT date_diff('month', a, b) FROM t", "date_diff with", (1, 8)),
+    ("trino", "SELECT sum(a) / count(*) FROM t", "whole number in trino", (1, 8)),
+    ("presto", "SELECT CAST(a AS timestamp(3)) FROM t WHERE initcap(b) = 'A'", "initcap", None),
+    ("sqlite", "SELECT CAST(a AS DECIMAL(8, 2)) FROM t", "other digits", None),
+    ("sqlite", "SELECT COUNT(*) FROM t WHERE a GLOB 'b*'", "GLOB", None),
 ]
 
 

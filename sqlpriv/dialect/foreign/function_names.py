@@ -60,6 +60,14 @@ _SAME_NAMES = {
         dayofyear weekofyear=week last_day every=bool_and some=bool_or percentile=quantile_cont
         percentile_cont percentile_disc percentile_approx=quantile_disc
         approx_percentile=quantile_disc concat_ws current_date=today md5 ascii""",
+    "trino": """variance=var_samp stddev=stddev_samp length concat_ws log2 md5 ltrim rtrim array_agg
+        every=bool_and arbitrary=any_value approx_distinct=approx_count_distinct
+        approx_percentile=quantile_disc geometric_mean=geomean year quarter month day hour minute
+        second day_of_month=day day_of_week=isodow dow=isodow day_of_year=dayofyear doy=dayofyear
+        week week_of_year=week year_of_week=isoyear yow=isoyear last_day_of_month=last_day now""",
+    "sqlite": "length ltrim rtrim group_concat=string_agg",
+    "redshift": "nvl=coalesce getdate=now last_day len=length",
+    "databricks": "nvl=coalesce",
 }
 """Dialect → functions that take the same arguments in the same order, with DuckDB's name behind =
 where it is another; PostgreSQL's last ones are DuckDB's own or ours, of which it has none."""
@@ -163,21 +171,64 @@ _WRITTEN: dict[str, _Writers] = {
         "timestampdiff": writers.whole_units("ufl"),
         "decode": writers.decode,
     },
+    "trino": {
+        **(_LEAST | _SUBSTRING | _PADDING),
+        "concat": writers.joined_texts,
+        "date_trunc": writers.date_trunc(writers.UNITS),
+        "date_diff": writers.whole_units("ufl"),
+        "date_add": writers.move_by_interval("unm", exp.Add),
+        "date_format": moment_format("mysql"),
+        "format_datetime": moment_format("spark"),
+        "listagg": writers.joined_list,
+        "regexp_like": pattern_call("regexp_matches", "trino"),
+        "regexp_replace": pattern_call("regexp_replace", "trino", all_matches=True),
+        "regexp_extract": pattern_call("regexp_extract", "trino", or_null=True),
+    },
+    "sqlite": {
+        **_SUBSTRING,
+        "max": writers.one_or_several("max", "greatest"),
+        "min": writers.one_or_several("min", "least"),
+        "strftime": moment_format("sqlite", format_first=True),
+        "date": writers.day_or_today,
+    },
+    "redshift": {
+        "concat": writers.joined_texts,
+        "decode": writers.decode,
+        "listagg": writers.joined_list,
+        "datediff": writers.without_weeks(writers.date_diff("ufl")),
+        "date_diff": writers.without_weeks(writers.date_diff("ufl")),
+        "dateadd": writers.move_by_interval("unm", exp.Add),
+        "regexp_replace": pattern_call("regexp_replace", "postgres", all_matches=True),
+        "regexp_substr": pattern_call("regexp_extract", "postgres"),
+    },
+    "databricks": {
+        "datediff": writers.either(
+            writers.date_diff("lf"), writers.without_weeks(writers.whole_units("ufl"))
+        ),
+        "dateadd": writers.move_by_interval("unm", exp.Add),
+    },
 }
+
+FAMILY = {"redshift": "postgres", "databricks": "spark", "presto": "trino"}
+"""Dialect → the one that it is like in all that is not named here of itself."""
+_LEFT_OUT = {"redshift": words("trunc string_agg date_bin age"), "databricks": words("date_diff")}
+"""Dialect → functions of its family that it has not, or that mean another thing there."""
 
 
 def _by_name(dialect: str) -> _Writers:
-    entries = (entry.partition("=") for entry in _SAME_NAMES[dialect].split())
+    entries = (entry.partition("=") for entry in _SAME_NAMES.get(dialect, "").split())
     renamed = {name: writers.rename(own or name) for name, _, own in entries}
-    by_template, written = template_writers(dialect), _WRITTEN[dialect]
+    by_template, written = template_writers(dialect), _WRITTEN.get(dialect, {})
     both = {
         name: writers.either(written[name], by_template[name])
         for name in written.keys() & by_template.keys()
     }
-    return renamed | by_template | written | both
+    family = _by_name(FAMILY[dialect]) if dialect in FAMILY else {}
+    kept = {name: write for name, write in family.items() if name not in _LEFT_OUT.get(dialect, ())}
+    return kept | renamed | by_template | written | both
 
 
-BY_DIALECT: dict[str, _Writers] = {dialect: _by_name(dialect) for dialect in _WRITTEN}
+BY_DIALECT: dict[str, _Writers] = {dialect: _by_name(dialect) for dialect in (*_WRITTEN, "presto")}
 """Dialect → function, in lower case → how DuckDB writes it."""
 
 PARTS_OF_EXTRACT: dict[str, frozenset[str]] = {
@@ -187,6 +238,8 @@ PARTS_OF_EXTRACT: dict[str, frozenset[str]] = {
     "mysql": writers.PARTS | {"second"},
     "tsql": frozenset(),
     "spark": writers.PARTS | {"week"},
+    "trino": writers.PARTS | {"second", "week", "doy"},
+    "sqlite": frozenset(),
 }
 """Dialect → the parts that EXTRACT counts as DuckDB does: a second of PostgreSQL has a fraction,
 and weeks begin on Sunday in some."""

@@ -46,6 +46,23 @@ def either(first: Writer, second: Writer) -> Writer:
     return lambda args: first(args) or second(args)
 
 
+def without_weeks(write: Writer) -> Writer:
+    """Leaves out the unit of a week, whose beginning is not known."""
+    return lambda args: None if args and unit_word(args[0]) in ("week", "w") else write(args)
+
+
+def one_or_several(aggregate: str, function: str) -> Writer:
+    """SQLite's MAX(x), an aggregate, and MAX(x, y), which is NULL where one of them is."""
+    several = null_if_any(function)
+    return lambda args: several(args) if len(args) > 1 else duckdb_call(aggregate, *args)
+
+
+def day_or_today(args: Arguments) -> exp.Expr | None:
+    """SQLite's DATE(x) and DATE('now')."""
+    is_now = len(args) == 1 and isinstance(args[0], exp.Literal) and args[0].this == "now"
+    return exp.CurrentDate() if is_now else as_day(args[0]) if len(args) == 1 else None
+
+
 def unit_word(node: exp.Expr) -> str:
     """Returns the lower-case word of a date part, written bare or as a text."""
     if function_name(node) == "week":  # BigQuery's WEEK(MONDAY)

@@ -27,6 +27,7 @@ _WORDS = {
         tt=%p""",
     "bigquery": f"{_COMMON} %M=%M %B=%B %A=%A %F=%Y-%m-%d %G=%G %V=%V %u=%u %w=%w %R=%H:%M",
     "mysql": f"{_COMMON} %M=%B %W=%A %i=%M %s=%S %h=%I %e=%-d %c=%-m %k=%-H %l=%-I %v=%V %x=%G",
+    "sqlite": "%Y=%Y %m=%m %d=%d %H=%H %M=%M %S=%S %j=%j %w=%w %W=%W %%=%%",
 }
 """Dialect → its words, each with strftime's."""
 _QUOTES = {"postgres": '"', "snowflake": '"', "spark": "'"}

@@ -33,6 +33,8 @@ def write_like(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
         unread = "brackets like these" if rewriter.dialect == "tsql" else "backslash"
         message, hint = f"a pattern is a text without {unread}", "write LIKE 'a!%' ESCAPE '!'"
         raise rewriter.refuse(pattern, message, hint)
+    if rewriter.dialect == "sqlite" and isinstance(node, exp.Like):
+        return exp.ILike(**node.args)
     return node
 
 
@@ -168,7 +170,11 @@ def write_call(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
         return node  # the unit of BigQuery's DATE_TRUNC(x, WEEK(MONDAY))
     if name in TEXT_TYPES and function_name(node.parent) == "convert":
         return node  # the type of CONVERT (VARCHAR(7), x, 120)
-    if name in ("sum", "avg") and rewriter.dialect == "mysql" and isinstance(arguments[0], LOOSE):
+    if (
+        name in ("sum", "avg")
+        and rewriter.dialect in ("mysql", "sqlite")
+        and isinstance(arguments[0], LOOSE)
+    ):
         number = exp.DataType(this=exp.DType.INT)  # true is 1
         arguments = [exp.Cast(this=exp.Paren(this=arguments[0]), to=number), *arguments[1:]]
     if name in rewriter.functions:

@@ -28,7 +28,7 @@ _SAME_TYPES = (exp.DType.BOOLEAN, exp.DType.DATE, exp.DType.TIME)
 COMPARISONS = LOOSE[:9]
 """= <> < <= > >= IS IN BETWEEN"""
 _TIGHT = exp.Column | exp.Literal | exp.Anonymous | exp.Paren | exp.Cast | exp.Subquery | exp.Filter
-_WIDE_FLOAT = ("postgres", "tsql", "snowflake", "bigquery")
+_WIDE_FLOAT = ("postgres", "tsql", "snowflake", "bigquery", "sqlite")
 """Dialects whose FLOAT has eight bytes, as DuckDB's DOUBLE has."""
 _PLAIN_TIMESTAMP = {
     "postgres": {exp.DType.TIMESTAMP},
@@ -37,19 +37,35 @@ _PLAIN_TIMESTAMP = {
     "mysql": {exp.DType.DATETIME},
     "tsql": {exp.DType.DATETIME, exp.DType.DATETIME2},
     "spark": {exp.DType.TIMESTAMPNTZ},
+    "trino": {exp.DType.TIMESTAMP},
+    "sqlite": set(),
 }
 """Dialect → sqlglot's types that have neither a time zone nor anything else of their own."""
 _OF_TEXTS = words(
     "upper lower substring left right ltrim rtrim trim replace reverse concat strftime"
 )
 """Functions, as DuckDB calls them, whose value is a text."""
+_ZONED = ("postgres", "bigquery", "spark", "trino")
+"""Dialects with a type of moments that have a zone."""
+_PARTS_OF_FORMAT = {
+    "%Y": "year",
+    "%m": "month",
+    "%d": "day",
+    "%H": "hour",
+    "%M": "minute",
+    "%j": "dayofyear",
+    "%w": "dayofweek",
+}
+"""What SQLite's CAST(strftime('%Y', x) AS INTEGER) is."""
 _LOCKS = ("NOLOCK", "READUNCOMMITTED", "READCOMMITTED", "READPAST")
 """Hints of SQL Server that say how rows are locked, not which."""
 _WHOLE_BY = {"bigquery": "round", "snowflake": "round", "tsql": "trunc", "spark": "trunc"}
+_WHOLE_BY |= {"trino": "round", "sqlite": "trunc"}
 """Dialect → what makes a fraction whole in a cast; postgres does as DuckDB's own casts do."""
 _CUTTING = {
     "postgres": {exp.DType.VARCHAR},
     "tsql": {exp.DType.VARCHAR, exp.DType.NVARCHAR},
+    "trino": {exp.DType.VARCHAR},
     "mysql": {exp.DType.CHAR, exp.DType.VARCHAR},
 }
 """Dialect → text types of a length to which a cast cuts a text, and fills none up."""
@@ -233,7 +249,7 @@ def write_sum(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
         if isinstance(part, exp.Literal) and part.args["is_string"]:
             hint = "write CONCAT(a, b), or a number"
             raise rewriter.refuse(
-                part, f"a text beside + or - is not read in {rewriter.dialect}", hint
+                part, f"a text beside + or - is not read in {rewriter.written}", hint
             )
     return node
 
@@ -279,7 +295,7 @@ def write_division(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     if node.args.get("typed") and not fractional:
         raise rewriter.refuse(
             node,
-            f"whole numbers divide to a whole number in {rewriter.dialect}, and these may be whole",
+            f"whole numbers divide to a whole number in {rewriter.written}, and these may be whole",
             "write a / CAST(b AS DOUBLE PRECISION), or DIV(a, b) for the whole number"
             if rewriter.dialect == "postgres"
             else "write a / CAST(b AS FLOAT)",
@@ -301,11 +317,14 @@ def _has_aggregate(node: exp.Expr) -> bool:
 def write_cast(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     rewriter.check_arguments(node, "this to safe")
     kind, arg, sizes = dtype(node), node.this, node.args["to"].expressions
+    if rewriter.dialect == "sqlite" and kind in WHOLE_TYPES and function_name(arg) == "strftime":
+        part = _PARTS_OF_FORMAT.get(arg.expressions[1].name)
+        return duckdb_call(part, arg.expressions[0]) if part else node
     if kind in WHOLE_TYPES and rewriter.dialect != "postgres" and not is_whole(arg):
         if rewriter.dialect not in _WHOLE_BY:
             raise rewriter.refuse(
                 node,
-                f"{rewriter.dialect} makes a whole number of a fraction in another way than DuckDB",
+                f"{rewriter.written} makes a whole number of a fraction in another way than DuckDB",
                 "write FLOOR(x), CEIL(x) or ROUND(x) inside the CAST",
             )
         number = exp.Cast(this=arg, to=exp.DataType(this=exp.DType.DOUBLE))
@@ -325,7 +344,7 @@ def write_data_type(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     kind, sizes = node.this, node.expressions
     if kind is exp.DType.ARRAY and _is_behind_quantifier(node):
         return node
-    if kind is exp.DType.TIMESTAMPTZ and rewriter.dialect in ("postgres", "bigquery", "spark"):
+    if kind is exp.DType.TIMESTAMPTZ and rewriter.dialect in _ZONED:
         return node  # moments are read in UTC, and so a server's clients are told
     if kind is exp.DType.FLOAT and rewriter.dialect in _WIDE_FLOAT:
         node.set("this", exp.DType.DOUBLE)
@@ -338,11 +357,15 @@ def write_data_type(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
         node.set("this", exp.DType.TEXT)
     elif kind in _PLAIN_TIMESTAMP[rewriter.dialect]:
         node.set("this", exp.DType.TIMESTAMP)
+        if sizes and isinstance(getattr(node.parent, "this", None), exp.Literal):
+            node.set("expressions", [])  # as many digits as are written
     elif kind is exp.DType.DECIMAL and not sizes and _keeps_all_digits(rewriter, node):
         node.set("this", exp.DType.DOUBLE)
-    elif kind is exp.DType.DECIMAL and len(sizes) != 2:
+    elif kind is exp.DType.DECIMAL and (len(sizes) != 2 or rewriter.dialect == "sqlite"):
         raise rewriter.refuse(
-            node, f"DECIMAL alone has other digits in {rewriter.dialect}", "write DECIMAL(18, 3)"
+            node,
+            f"DECIMAL alone has other digits in {rewriter.written}",
+            "write DECIMAL(18, 3)",
         )
     elif kind not in WHOLE_TYPES | REAL_TYPES | {*_SAME_TYPES}:
         raise rewriter.refuse_unknown(node, f"the type {getattr(kind, 'value', kind)}")
@@ -355,7 +378,7 @@ def _keeps_all_digits(rewriter: TreeRewriter, type_: exp.Expr) -> bool:
     cast = type_.parent
     calls = cast.this.find_all(exp.Anonymous) if isinstance(cast, exp.Cast) else ()
     is_noised = any(function_name(x) in ("count", "sum", "avg", "min", "max") for x in calls)
-    return is_noised or rewriter.dialect == "postgres"
+    return is_noised or rewriter.written == "postgres"
 
 
 def _is_behind_quantifier(type_: exp.Expr) -> bool:

@@ -61,7 +61,8 @@ class TreeRewriter:
 
     def __init__(self, cursor: TokenCursor, writers: Writers) -> None:
         self._writers = writers
-        self.cursor, self.dialect = cursor, cursor.dialect
+        self.cursor, self.written = cursor, cursor.dialect
+        self.dialect = names.FAMILY.get(cursor.dialect, cursor.dialect)  # that it is like
         self._by_start = {token.start: token for token in cursor.tokens}
         self.functions = names.BY_DIALECT[cursor.dialect]
         self.schema = ""  # that the statement's tables are written with
@@ -106,7 +107,7 @@ class TreeRewriter:
         """Returns the refusal of what no table names; `meant` asks which name was meant."""
         return self.refuse(
             node,
-            f"{what} is not known to mean the same in DuckDB as in {self.dialect}",
+            f"{what} is not known to mean the same in DuckDB as in {self.written}",
             f"{meant}write it as DuckDB does, after SET privacy_dialect = 'duckdb'",
         )
 

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from sqlpriv.session.session_like import SessionLike
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-SQL_DIALECTS = ("duckdb", "postgres", "bigquery", "snowflake", "mysql", "tsql", "spark")
+SQL_DIALECTS = (
+    *("duckdb", "postgres", "bigquery", "snowflake", "mysql", "tsql", "spark", "trino", "sqlite"),
+    *("redshift", "databricks", "presto"),
+)
 """Those of `dialect.DIALECTS`, which would load sqlglot; a test compares."""
 _file = click.Path(dir_okay=False, path_type=Path)
 

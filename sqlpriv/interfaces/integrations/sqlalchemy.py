@@ -39,7 +39,10 @@ from sqlpriv.statements.keywords import NO_ALIAS
 
 OPTIONS = ("role", "principal", "privacy_epsilon", "dialect")
 SERVER_OPTIONS = ("ca", "privacy_epsilon", "tls", "dialect")
-_QUOTES = {"mysql": ("`", "`"), "bigquery": ("`", "`"), "spark": ("`", "`"), "tsql": ("[", "]")}
+_QUOTES = {
+    **dict.fromkeys(("mysql", "bigquery", "spark", "databricks"), ("`", "`")),
+    "tsql": ("[", "]"),
+}
 """SQL dialect → what stands around a name; elsewhere it is as in PostgreSQL."""
 PORT = 31337
 

@@ -26,6 +26,7 @@ from sqlpriv.kernel.terms.contract import (
 from sqlpriv.kernel.terms.operations import type_of
 from sqlpriv.kernel.terms.release import Measurement, Release
 from sqlpriv.kernel.vault import Kernel
+from sqlpriv.session.access.owner_engine import OwnerEngine
 from sqlpriv.session.commands.declare import domain_body
 
 PLENTY = Budget("people", Rho(10**18), 1e-9)
@@ -165,8 +166,11 @@ def declare(
 
 def write(path: Path, sql: str) -> None:
     """Runs SQL on a vault as its owner does, and lets go of it."""
-    with duckdb.connect(str(path)) as connection:
-        connection.execute(sql)
+    owner = OwnerEngine(path)
+    try:
+        owner.run(sql)
+    finally:
+        owner.release()
 
 
 def ask(

@@ -1,0 +1,95 @@
+"""The engine that opens the vault for an owner: which one is used again."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sqlpriv.errors import ProgrammingError
+from sqlpriv.session.access.owner_engine import OwnerEngine
+from sqlpriv.system import quiet_engine
+
+
+@pytest.fixture
+def owner(tmp_path: Path) -> Iterator[OwnerEngine]:
+    """An owner's engine that has let go of a vault with a table."""
+    engine = OwnerEngine(tmp_path / "people.duckdb")
+    engine.run("CREATE TABLE people AS SELECT range AS id FROM range(10)")
+    engine.release()
+    yield engine
+    engine.rollback()
+    engine.release()
+
+
+def setting(owner: OwnerEngine, name: str) -> object:
+    """What DuckDB says of a setting."""
+    ((value,),) = owner.read_rows(f"SELECT current_setting('{name}')")
+    return value
+
+
+def test_a_vault_is_opened_again_without_a_new_engine(owner, tmp_path, monkeypatch):
+    monkeypatch.setattr(quiet_engine, "open_engine", None)
+    other = OwnerEngine(tmp_path / "others.duckdb")
+    other.run("CREATE TABLE others AS SELECT 1 AS x")
+    other.release()
+    for statement in ("INSERT INTO people VALUES (10)", "ALTER TABLE people ADD COLUMN x INT"):
+        owner.run(statement)
+        owner.release()
+    assert owner.read_rows("SELECT count(*), current_database() FROM people") == [(11, "people")]
+    assert owner.read_rows("SELECT DISTINCT database_name FROM duckdb_tables()") == [("people",)]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SET memory_limit = '123MB'",
+        "  set Global memory_limit = '123MB'",
+        "PRAGMA memory_limit = '123MB'",
+        "/* a remark */ SET memory_limit = '123MB'",
+        "ATTACH ':memory:' AS lent",
+        "CREATE SECRET lent (TYPE http, BEARER_TOKEN 'x')",
+        "CREATE TEMP TABLE lent AS SELECT 1 AS x",
+        "CREATE TABLE memory.lent AS SELECT 1 AS x",
+        'CREATE TABLE "Memory".lent AS SELECT 1 AS x',
+        "PREPARE lent AS SELECT 1 AS x",
+        "SET VARIABLE lent = 1",
+    ],
+)
+def test_what_an_owner_sets_lasts_until_the_vault_is_let_go(owner, statement):
+    kept = [*quiet_engine._IDLE]
+    with_engine = setting(owner, "memory_limit")
+    opened = owner._duckdb
+    owner.run(statement)
+    owner.release()
+    assert opened not in quiet_engine._IDLE
+    assert len(quiet_engine._IDLE) < max(1, len(kept))
+    assert setting(owner, "memory_limit") == with_engine
+    with pytest.raises(ProgrammingError):
+        owner.run("SELECT x FROM lent")
+
+
+def test_a_transaction_is_of_one_engine(owner):
+    owner.run("BEGIN")
+    owner.run("INSERT INTO people VALUES (10)")
+    owner.rollback()
+    owner.release()
+    assert owner.read_rows("SELECT count(*) FROM people") == [(10,)]
+
+
+def test_an_engine_that_has_spilled_is_not_used_again(owner, tmp_path):
+    """It keeps its folder: rows of another vault would go there."""
+    opened = owner.read_rows("SELECT 1") and owner._duckdb
+    opened.execute("SET memory_limit = '20MB'; SET threads = 1")
+    owner.read_rows("SELECT max(x) FROM (SELECT DISTINCT range::VARCHAR x FROM range(600000))")
+    owner.release()
+    assert opened not in quiet_engine._IDLE
+    assert not (tmp_path / "people.duckdb.tmp").exists()
+
+
+@pytest.mark.parametrize("name", ["memory", "temp", "system", "my-data.v2", "o'hara", "Ä x"])
+def test_a_vault_may_have_any_name(tmp_path, name):
+    engine = OwnerEngine(tmp_path / f"{name}.duckdb")
+    engine.run("CREATE TABLE t AS SELECT 1 AS x")
+    engine.release()
+    assert engine.read_rows("SELECT x FROM t") == [(1,)]
+    engine.release()

@@ -77,6 +77,7 @@ class FakeGate:
     _levels: dict[a.Key, np.ndarray] = field(default_factory=dict)
     _losses: dict[object, list[int]] = field(default_factory=dict)
     _inside: dict[a.Relation, np.ndarray] = field(default_factory=dict)
+    _counted: dict[object, tuple[object, np.ndarray]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.rng = np.random.default_rng(self.seed)
@@ -184,9 +185,20 @@ class FakeGate:
         middle = (query.lower + query.upper) / 2
         added = np.array([middle if v is None else v for v in self._value(query.of)])
         clamped = np.clip(added, query.lower, query.upper) - middle
-        return self._counts(a.Count(query.source, query.strata, query.keys), clamped)
+        return self._added(a.Count(query.source, query.strata, query.keys), clamped)
 
-    def _counts(self, query: a.Count, weights: np.ndarray | None = None) -> np.ndarray:
+    def _counts(self, query: a.Count) -> np.ndarray:
+        """The exact counts, kept: candidates are asked in every round. A query is known again by
+        its parts, which its column's marginals share; to hash all values took longer than to count.
+        """
+        parts = (query.source, *query.strata, *query.keys)
+        asked = (*map(id, parts), len(query.strata), query.within)
+        if asked not in self._counted:
+            self._counted[asked] = parts, self._added(query)  # the parts live, and keep their ids
+        return self._counted[asked][1]
+
+    def _added(self, query: a.Count, weights: np.ndarray | None = None) -> np.ndarray:
+        """The number of rows, or the sum of their weights, in each cell of measured strata."""
         dims = (*query.strata, *query.keys)
         shape = tuple(len(key.values) for key in dims)
         inside = self._rows(query.source)

@@ -7,15 +7,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from sqlpriv.errors import PermissionDenied, Refused
+from sqlpriv.errors import PermissionDenied
 from sqlpriv.publish import publish
 from sqlpriv.session.access.context import Access
 from sqlpriv.session.access.quote import Quote
 from sqlpriv.session.access.result import Result
-from sqlpriv.session.commands.evaluate import evaluate_synthetic
 from sqlpriv.session.commands.file_tables import create_file_table
 from sqlpriv.session.commands.information_schema import table_info
 from sqlpriv.session.commands.owner_tables import (
@@ -28,18 +28,13 @@ from sqlpriv.session.commands.settings import set_option
 from sqlpriv.session.commands.show import describe_table, show_state
 from sqlpriv.session.declarations.grants import grant_tables
 from sqlpriv.session.queries.query_answers import Queries
-from sqlpriv.session.synthetic.create_schema import create_schema, explain_schema, quote_schema
-from sqlpriv.session.synthetic.create_synthetic import (
-    create_synthetic,
-    explain_synthetic,
-    quote_synthetic,
-)
-from sqlpriv.session.synthetic.draw_from_model import draw_from_model, model_folder
 from sqlpriv.statements import commands as cmd
 from sqlpriv.statements import declarations as decl
 from sqlpriv.statements import tree as t
 from sqlpriv.synth.api.progress import Report, silent
-from sqlpriv.synth.kept_model import forget_model
+
+if TYPE_CHECKING:
+    from sqlpriv.session.synthetic.synthetic_dispatch import SyntheticDispatch
 
 
 @dataclass(frozen=True)
@@ -62,6 +57,13 @@ class Statements:
     def _queries(self) -> Queries:
         return Queries(self.access)
 
+    @cached_property
+    def _synthetic(self) -> SyntheticDispatch:
+        """All synthesizers are loaded with it, 0.1 s of processor time, so not at a start."""
+        from sqlpriv.session.synthetic.synthetic_dispatch import SyntheticDispatch
+
+        return SyntheticDispatch(self.access)
+
     def run(self, statement: cmd.Statement, report: Report) -> Result:
         """Does what one statement says.
 
@@ -73,16 +75,12 @@ class Statements:
                 return self._queries.answer(statement)
             case cmd.Explain():
                 return self._explain(statement)
-            case cmd.CreateSynthetic():
-                return create_synthetic(statement, self.access, report)
-            case cmd.CreateSyntheticSchema():
-                return create_schema(statement, self.access, report)
-            case cmd.DrawFromModel():
-                return draw_from_model(statement, self.access)
+            case cmd.CreateSynthetic() | cmd.CreateSyntheticSchema() | cmd.DrawFromModel():
+                return self._synthetic.make(statement, report)
             case cmd.Evaluate():
                 return self._evaluate(statement, report)
             case cmd.DropSynthetic():
-                return self._drop_synthetic(statement)
+                return self._synthetic.drop(statement)
             case cmd.AlterPrivacy():
                 is_file = isinstance(statement.action, decl.DeclareFromFile)
                 self._needs_files(is_file, statement.pos)
@@ -131,10 +129,8 @@ class Statements:
         match statement:
             case t.Select() | cmd.Unanswerable():
                 return self._queries.quote(statement)
-            case cmd.CreateSynthetic():
-                return quote_synthetic(statement, self.access)
-            case cmd.CreateSyntheticSchema():
-                return quote_schema(statement, self.access)
+            case cmd.CreateSynthetic() | cmd.CreateSyntheticSchema():
+                return self._synthetic.quote(statement)
             case cmd.AlterPrivacy():
                 return quote_alter(statement, self.access)
         return Quote()
@@ -144,10 +140,8 @@ class Statements:
         return set_option(option, self.access)
 
     def _explain(self, explain: cmd.Explain) -> Result:
-        if isinstance(explain.statement, cmd.CreateSynthetic):
-            return explain_synthetic(explain.statement, self.access)
-        if isinstance(explain.statement, cmd.CreateSyntheticSchema):
-            return explain_schema(explain.statement, self.access)
+        if isinstance(explain.statement, cmd.CreateSynthetic | cmd.CreateSyntheticSchema):
+            return self._synthetic.explain(explain.statement)
         if isinstance(explain.statement, cmd.AlterPrivacy):
             return explain_alter(explain.statement, self.access)
         return self._queries.explain(explain.statement)
@@ -155,18 +149,7 @@ class Statements:
     def _evaluate(self, evaluation: cmd.Evaluate, report: Report) -> Result:
         self.access.needs_owner("see how far synthetic rows are from private ones", evaluation.pos)
         self._needs_files("report" in dict(evaluation.options), evaluation.pos)
-        contracts = self.access.tables.contracts()
-        table = evaluate_synthetic(
-            evaluation, self.access.kernel, self.access.store, contracts, report
-        )
-        return Result(table, exact=True)
-
-    def _drop_synthetic(self, drop: cmd.DropSynthetic) -> Result:
-        self.access.needs_owner("drop a synthetic table", drop.pos)
-        if not self.access.store.drop(drop.name) and not drop.if_exists:
-            raise Refused.at(drop.pos, f'there is no synthetic table "{drop.name}"')
-        forget_model(model_folder(self.access), drop.name)
-        return Result(message=f"dropped {drop.name}")
+        return self._synthetic.evaluate(evaluation, report)
 
     def _publish(self, statement: cmd.Publish) -> Result:
         self.access.needs_owner("publish: it writes with the rights of this process", statement.pos)

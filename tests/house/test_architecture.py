@@ -69,13 +69,18 @@ def test_a_forbidden_import_is_noticed(tmp_path, module, line, broken):
     assert any(broken in row and "BROKEN" in row for row in words.splitlines()), words
 
 
-def imported(statement):
-    """Returns the heavy packages that a statement loads, in a process of its own."""
+def modules(statement):
+    """Returns the names of all modules that a statement loads, in a process of its own."""
     program = f"import sys\n{statement}\nprint(*sys.modules, sep='\\n')"
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    return HEAVY & {name.split(".")[0] for name in done.stdout.split()}
+    return set(done.stdout.split())
+
+
+def imported(statement):
+    """Returns the heavy packages that a statement loads."""
+    return HEAVY & {name.split(".")[0] for name in modules(statement)}
 
 
 def test_importing_sqlpriv_loads_nothing_heavy():
@@ -89,11 +94,12 @@ def test_the_check_for_weight_can_fail():
 
 def test_an_open_vault_has_loaded_nothing_that_only_synthesizers_use(tmp_path):
     vault = str(tmp_path / "x.duckdb")
-    found = imported(
+    loaded = modules(
         f"import sqlpriv; sqlpriv.connect({vault!r}, role='owner').execute('SELECT 1')"
     )
-    assert "duckdb" in found
-    assert not found & {"jax", "mbi", "pandas", "scipy"}
+    assert "duckdb" in loaded
+    assert not loaded & {"jax", "mbi", "pandas", "scipy"}
+    assert not loaded & {"sqlpriv.synth.registry", "sqlpriv.evaluate.evaluation"}
 
 
 def test_help_is_shown_without_the_engine():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -33,9 +33,10 @@ from sqlpriv.session.commands.spending import (
 from sqlpriv.session.declarations.declaration_text import declaration_script
 from sqlpriv.session.declarations.windows import window_table
 from sqlpriv.statements import commands as cmd
-from sqlpriv.synth.api.method import Option
-from sqlpriv.synth.registry import COMMON, REGISTRY
 from sqlpriv.system import arrow
+
+if TYPE_CHECKING:
+    from sqlpriv.synth.api.method import Option
 
 _LONGEST = 60
 
@@ -131,6 +132,8 @@ def _account(account: Account) -> dict[str, object]:
 
 def synthesizers() -> pa.Table:
     """SHOW SYNTHESIZERS: what may be written after USING, whose it is, its options and limits."""
+    from sqlpriv.synth.registry import COMMON, REGISTRY  # all of them: 0.1 s of a program's start
+
     rows = [
         {
             "name": m.name,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.kernel.terms.release import Measurement
 from sqlpriv.synth.domain import binning
@@ -58,7 +57,8 @@ def _error_steps(job: Job) -> list[Step]:
     measured = []
     for name, part in measured_error.step_prices(job.domain, job.every_row, price).items():
         is_count = name == measured_error.ALL_ROWS
-        count = Measurement(a.Count(job.every_row), part) if is_count else None
+        query = measured_error.rows_query(job.domain, job.every_row)
+        count = Measurement(query, part) if is_count else None
         measured.append(Step(f"error of the table: {name}", "noise", part, count))
     return measured
 

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from sqlpriv.kernel.proof.sensitivity import Candidate
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Price
+from sqlpriv.kernel.terms.contract import Interval, Type
 from sqlpriv.kernel.terms.release import Measurement
 from sqlpriv.plan.pricing.split import split_price
 from sqlpriv.synth.api.ask import Gate
@@ -63,10 +64,12 @@ class MeasuredError:
         ways: By number of columns, 1 and 2, the mean total variation distance; 0 is exact.
         all_rows: The noised number of rows, with undeclared values or without; None where no row
             can have one.
+        beyond: Of these, those with a number beyond its declared ends; None without such columns.
     """
 
     ways: dict[int, NoisedNumber]
     all_rows: NoisedNumber | None
+    beyond: NoisedNumber | None = None
 
 
 def is_measured(price: Price) -> bool:
@@ -97,7 +100,7 @@ def step_prices(domain: Domain, base: a.Relation, price: Price) -> dict[str, Pri
     """
     several = sum(size > 1 for size in all_sizes(domain))
     wanted = {PAIRS: 2.0 * (several > 1), COLUMNS: float(several > 0)}
-    wanted[ALL_ROWS] = float(domain.source != base)
+    wanted[ALL_ROWS] = float(domain.source != base or is_beyond(domain) is not None)
     weights = {name: weight for name, weight in wanted.items() if weight}
     return dict(zip(weights, split_price(price, list(weights.values())), strict=True))
 
@@ -122,11 +125,37 @@ def measure_error(
         cliques = compared_cliques(cells, k)
         if cliques and name in prices:
             ways[k] = _distance(gate, cells, codes, cliques, total, prices[name])
-    all_rows = None
+    all_rows = beyond = None
     if every := prices.get(ALL_ROWS):
-        (release,) = gate.release([Measurement(a.Count(base), every)])
-        all_rows = NoisedNumber(float(release.values.sum()), release.sigma)
-    return MeasuredError(ways, all_rows)
+        (release,) = gate.release([Measurement(rows_query(domain, base), every)])
+        counts = release.values.ravel()
+        all_rows = NoisedNumber(float(counts.sum()), release.sigma * math.sqrt(counts.size))
+        if counts.size > 1:
+            beyond = NoisedNumber(float(counts[1]), release.sigma)
+    return MeasuredError(ways, all_rows if domain.source != base else None, beyond)
+
+
+def rows_query(domain: Domain, base: a.Relation) -> a.Count:
+    """Returns the count of all rows: where columns have declared ends, of those without a number
+    beyond its ends, and of those with one."""
+    beyond = is_beyond(domain)
+    if beyond is None:
+        return a.Count(base)
+    yes, no = (a.Lit(number, Type.INTEGER) for number in (1, 0))
+    return a.Count(base, (), (a.Key(a.Case(((beyond, yes),), no), (0, 1)),))
+
+
+def is_beyond(domain: Domain) -> a.Expr | None:
+    """Returns the condition of rows with a number, date or timestamp beyond its declared ends, as
+    which it is counted; None without columns that have such ends."""
+    tests: list[a.Expr] = []
+    for attribute in (*domain.attributes, *domain.strata):
+        column = attribute.column
+        if isinstance(column.domain, Interval) and column.type is not None:
+            value = a.Col(column.name)
+            low, high = (a.Lit(x, column.type) for x in (column.domain.lower, column.domain.upper))
+            tests += [a.Call("<", (value, low)), a.Call("<", (high, value))]
+    return a.Call("or", tuple(tests)) if tests else None
 
 
 def all_sizes(domain: Domain) -> tuple[int, ...]:

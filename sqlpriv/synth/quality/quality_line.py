@@ -20,6 +20,8 @@ SELECTED = "selected"
 PREDICTED, LEAST = 0.5, 0.005
 INTERVAL = 1.96
 """Standard deviations of the 95 % interval of a noised number."""
+SEEN = 3.0
+"""Standard deviations from which on rows with numbers beyond declared ends are told."""
 
 
 @dataclass(frozen=True)
@@ -66,15 +68,17 @@ def quality_line(findings: Findings) -> str:
     """Returns the line."""
     ways, expected = _ways(findings), findings.expected
     worst = ways[2].value if 2 in ways else ways[1].value if 1 in ways else expected.two_way
-    if findings.outside == SELECTED:
+    if findings.outside == SELECTED or _some_left_out(findings):
         worst += _share_left_out(findings)
     parts = [_errors(findings, ways)]
     if findings.drawn == 0:
-        parts = ["there is no row: the noised number of rows is 0 or below; pay a larger epsilon"]
+        parts = ["there is no row: the noised number of rows is 0 or below"]
+        parts[0] += "" if _some_left_out(findings) else "; pay a larger epsilon"
     parts += _of_columns(findings.noisy, "mostly noise")
     parts += _of_columns(findings.constant, "of one value only")
     parts += _of_pairs(findings.unseen)
     parts += _left_out(findings)
+    parts += _beyond(findings)
     return f"quality: {grade(worst, findings.drawn)}: {'; '.join(parts)}"
 
 
@@ -132,6 +136,24 @@ def _left_out(findings: Findings) -> list[str]:
     if findings.bounded:
         what += ", or are in more strata than groups_per_unit keeps of a unit,"
     return [f"{what} and take no part; OPTIONS (outside = 'null' | 'other') keeps such values"]
+
+
+def _some_left_out(findings: Findings) -> bool:
+    """Returns whether there are rows, of which some are left out, for all that noise hides."""
+    every = findings.measured.all_rows if findings.measured else None
+    if every is None:
+        return False
+    margin = INTERVAL * math.hypot(every.sigma, findings.total_sigma)
+    return every.value - findings.total > margin
+
+
+def _beyond(findings: Findings) -> list[str]:
+    """Returns how many rows have numbers beyond declared ends, where noise does not hide them."""
+    beyond = findings.measured.beyond if findings.measured else None
+    if beyond is None or beyond.value <= SEEN * beyond.sigma:
+        return []
+    rows = f"about {beyond.value:.0f} (± {INTERVAL * beyond.sigma:.0f}) rows"
+    return [f"{rows} have a number or date beyond its declared ends, which counts as the end"]
 
 
 def _share_left_out(findings: Findings) -> float:

@@ -82,7 +82,7 @@ def test_without_the_shape_the_median_would_be_off():
 def test_quantile_bins_hold_about_as_many_people_and_have_the_declared_ends():
     price = rho_of(1.0, 1e-9)
     job, gate, _ = made(price, "quantile", columns=("pay",))
-    two = [m for m in gate.asked if m.query.keys]
+    two = [m for m in gate.tables if m.query.keys]
     bins = two[-1].query.keys[0]
     counts = gate._counts(two[-1].query).ravel()[:8]
     assert len(bins.values) == 9  # eight bins and NULL, whatever the data

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +11,7 @@ from support.fake_gate import FakeGate
 from support.vaults import contract
 
 from sqlpriv.kernel.terms.budget import Price, Rho, rho_of
-from sqlpriv.kernel.terms.contract import Categories
+from sqlpriv.kernel.terms.contract import Categories, Interval
 from sqlpriv.synth.explained_steps import steps
 from sqlpriv.synth.quality import measured_error
 from sqlpriv.synth.quality.measured_error import (
@@ -154,8 +155,40 @@ def test_rows_with_undeclared_values_are_counted() -> None:
     _, out = made("independent", people(5_000, undeclared=2_000), rho_of(2.0, 1e-9))
     assert "of 50" in line_of(out) or "of 49" in line_of(out)
     assert "have undeclared values and take no part; OPTIONS (outside" in line_of(out)
+    assert line_of(out).startswith("quality: not usable")  # the rows left out are in no cell
     _, kept = made("independent", people(5_000, 2_000), rho_of(2.0, 1e-9), outside="null")
     assert "undeclared" not in line_of(kept)
+
+
+def test_rows_with_numbers_beyond_declared_ends_are_counted() -> None:
+    """Of 2,000 rows 150 have a short number beyond its ends and 150 others a wide one; NULLs have
+    none. The twin, whose numbers are all inside, says nothing, nor costs it more."""
+    table = contract(
+        {"x": "INTEGER", "y": "DOUBLE"}, {"x": Interval(0, 9), "y": Interval(0.0, 1e3, True)}
+    )
+    price = rho_of(5.0, 1e-9)
+    rng = np.random.default_rng(0)
+    inside = {"x": rng.integers(0, 10, 2_000).tolist(), "y": rng.uniform(0, 1e3, 2_000).tolist()}
+    inside["y"][-9:] = [None] * 9
+    beyond = {"x": [-3] * 150 + inside["x"][150:], "y": [*inside["y"]]}
+    beyond["y"][300:450] = [1e4] * 150
+    for data, rows in ((inside, None), (beyond, 300)):
+        gate = FakeGate(data, table, price)
+        out = synthesize(prepare(table, ("x", "y"), (), None, "independent", {}, price), gate)
+        assert gate.spent == price.nano
+        told = re.search(r"about (\d+) \(± (\d+)\) rows have a number", line_of(out))
+        if rows is None:
+            assert told is None
+        else:
+            assert told is not None
+            assert abs(int(told[1]) - rows) < 4 * int(told[2]) < rows
+
+
+def test_a_table_of_undeclared_rows_alone_needs_no_larger_epsilon() -> None:
+    data = people(2_000, undeclared=2_000)
+    _, out = made("independent", data, rho_of(1.0, 1e-9), rows=0)
+    assert "there is no row" in line_of(out)
+    assert "larger epsilon" not in line_of(out)
 
 
 def test_pairs_that_are_too_large_are_named() -> None:

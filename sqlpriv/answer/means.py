@@ -7,7 +7,8 @@ and queries, with standard deviations σ_N, σ_S, σ_Q.
     sum       S + μ N                error variance  σ_S² + μ² σ_N²                      (exact)
                                      (of a clipped sum μ is the cell's centre, and drift adds to it)
     mean      μ + m                  see `_ratio_deviation`; (σ_S² + m² σ_N²) / N² of many rows
-    variance  v = w²/8 + q - m²      (σ_Q² + 4 m² σ_S² + (q - 2 m²)² σ_N²) / N²          (delta)
+    variance  v = w²/8 + q - m²      see `_centred_square_deviation`; of many rows
+                                     (σ_Q² + 4 m² σ_S² + (q - 2 m²)² σ_N²) / N²
     stddev    √v                     whose interval holds the roots of v's: it holds as often
 
 **Recombination.** The population's m and q are Σ_i a_i m_i and Σ_i a_i q_i over strata i. With
@@ -206,11 +207,11 @@ def _pooled_mean(recipe: Recipe, m: Moments) -> Estimate:
     half = recipe.width / 2
     inside = np.clip(mean, -half, half)
     drift = (np.abs(m.n) * np.sqrt(m.drift)).sum(axis=0) / n
-    noise = _ratio_deviation(recipe, m, n, inside)
+    noise = _ratio_deviation(m, n, inside, recipe.width)
     return _bounded_mean(recipe, m, has_rows, inside, noise**2 + drift**2 + m.clumped)
 
 
-def _ratio_deviation(recipe: Recipe, m: Moments, n: Array, mean: Array) -> Array:
+def _ratio_deviation(m: Moments, n: Array, mean: Array, width: float) -> Array:
     """Returns the deviation of Σ S_i / Σ N_i whose half-width reaches the ends of its interval.
 
     Counts of few rows are noised by much of themselves, and so the ratio errs by more than its
@@ -222,9 +223,10 @@ def _ratio_deviation(recipe: Recipe, m: Moments, n: Array, mean: Array) -> Array
     Where N itself is within z deviations of 0 any mean is possible.
 
     Args:
-        recipe, m: Of the strata along axis 0.
+        m: Of the strata along axis 0.
         n: N, positive.
         mean: The estimate, from the interval's middle, inside the interval.
+        width: Of the interval.
     """
     centre = np.broadcast_to(np.asarray(m.centre, float), m.n.shape)
     c = centre.mean(axis=0)
@@ -236,9 +238,7 @@ def _ratio_deviation(recipe: Recipe, m: Moments, n: Array, mean: Array) -> Array
     a = np.where(is_bounded, left, 1.0)
     reach = np.sqrt(z2 * (a * of_sum + s**2 * of_count)) / a
     apart = np.abs(c + s * n / a - mean) + reach
-    return np.asarray(
-        np.where(is_bounded, np.minimum(apart, 4 * recipe.width), 4 * recipe.width) / m.z
-    )
+    return np.asarray(np.where(is_bounded, np.minimum(apart, 4 * width), 4 * width) / m.z)
 
 
 def _bounded_mean(
@@ -251,19 +251,55 @@ def _bounded_mean(
 
 
 def _variance_or_root(recipe: Recipe, m: Moments, weights: Array | None) -> Estimate:
-    """Returns a variance or a standard deviation."""
+    """Returns a variance or a standard deviation.
+
+    Without public weights the strata's N, S and Q are added up first, and none is clipped or left
+    out before, as in `_pooled_mean`.
+    """
+    if weights is None:
+        m = _add_strata(m)
     present, n, part = _parts(recipe, m)
     half, share = recipe.width / 2, shares(recipe, m, weights)
     mean = (share * part).sum(axis=0)
     bound = half**2 / 2
     squares = np.where(present, np.clip(m.q / n, -bound, bound), 0.0)
     square = (share * squares).sum(axis=0)
-    own = square - 2 * mean**2 if weights is None else squares - 2 * mean * part
-    noise = m.var_q + 4 * mean**2 * m.var_s + own**2 * m.var_n
-    error = np.sqrt(((share / n) ** 2 * noise).sum(axis=0))
+    if weights is None:
+        error = _centred_square_deviation(recipe, m, n, mean, square)
+    else:
+        own = squares - 2 * mean * part
+        noise = m.var_q + 4 * mean**2 * m.var_s + own**2 * m.var_n
+        error = np.sqrt(((share / n) ** 2 * noise).sum(axis=0))
     value = np.clip(bound + square - mean**2, 0.0, half**2)
     rows = np.where(present, m.n, 0.0).sum(axis=0)
     return finish_variance(recipe, rows, Estimate(value, error, m.z, half**2))
+
+
+def _centred_square_deviation(
+    recipe: Recipe, m: Moments, n: Array, mean: Array, square: Array
+) -> Array:
+    """Returns the deviation of q - m² whose half-width holds for few rows, too.
+
+    With m̂ and q̂ the estimates, q̂ - m̂² is off by (q̂ - 2 m m̂) - (q - 2 m²), which is that of a
+    ratio of Q - 2 m S and N, less (m̂ - m)², which is no more than the square of m's half-width.
+
+    Args:
+        recipe, m: As one stratum.
+        n: N, positive, of shape (1, key 1, …).
+        mean, square: m̂ and q̂.
+    """
+    of_ratio = replace(m, s=m.q - 2 * mean * m.s, var_s=m.var_q + 4 * mean**2 * m.var_s)
+    most, total = recipe.width**2, n.sum(axis=0)
+    ratio = _ratio_deviation(of_ratio, total, square - 2 * mean**2, most)
+    reach = m.z * _ratio_deviation(m, total, mean, recipe.width)
+    return np.asarray(np.hypot(ratio, reach**2 / m.z))
+
+
+def _add_strata(m: Moments) -> Moments:
+    """Returns the moments of all strata as of one, of shape (1, key 1, …); none was clipped."""
+    k = len(m.n)
+    n, s, q = (of.sum(axis=0, keepdims=True) for of in (m.n, m.s, m.q))
+    return replace(m, n=n, s=s, q=q, var_n=k * m.var_n, var_s=k * m.var_s, var_q=k * m.var_q)
 
 
 def finish_variance(recipe: Recipe, n: Array, raw: Estimate) -> Estimate:

@@ -94,8 +94,10 @@ def _coverage(kind: str, weights: np.ndarray | None, scale: float) -> list[float
     return list(hits / RUNS)
 
 
-def _accepted(shares: list[float]) -> bool:
-    return all(abs(share - 0.95) <= 4 * np.sqrt(0.95 * 0.05 / RUNS) for share in shares)
+def _accepted(shares: list[float], most: float = 0.95) -> bool:
+    """Returns whether shares are from .95 to `most`, four standard errors more or less."""
+    four = 4 * np.sqrt(0.95 * 0.05 / RUNS)
+    return all(0.95 - four <= share <= most + four for share in shares)
 
 
 @pytest.mark.whole
@@ -104,7 +106,8 @@ def _accepted(shares: list[float]) -> bool:
 def test_half_widths_cover_the_truth_in_95_of_100_runs(
     kind: str, weights: np.ndarray | None
 ) -> None:
-    assert _accepted(_coverage(kind, weights, 1.0))
+    """Variances and their roots may hold a little more: the square of the mean's error counts."""
+    assert _accepted(_coverage(kind, weights, 1.0), 0.95 if kind.startswith("AVG") else 0.96)
 
 
 @pytest.mark.parametrize("scale", [0.85, 1.15])

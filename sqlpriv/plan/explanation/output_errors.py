@@ -17,7 +17,6 @@ from sqlpriv.plan.aggregates.mean_rounds import round_templates
 from sqlpriv.plan.aggregates.price_shares import Paid, coefficients
 from sqlpriv.plan.aggregates.rewrites import Recipe
 from sqlpriv.plan.computed_columns import AGGREGATE
-from sqlpriv.plan.notices import listing
 from sqlpriv.plan.plan import GroupingSet, Output, Plan
 from sqlpriv.plan.pricing.display import epsilon_shown
 from sqlpriv.statements import sql
@@ -162,7 +161,7 @@ def guessed_errors(plan: Plan) -> tuple[str, ...]:
         if any(mean.recipe == plan.output.marginals[0].recipes[number] for mean in plan.rounds)
         and is_guessed(plan.output.marginals[0].recipes[number])
     ]
-    return (GUESS.format(listing(guessed)),) if guessed else ()
+    return (GUESS.format(", ".join(guessed)),) if guessed else ()
 
 
 def is_guessed(recipe: Recipe) -> bool:

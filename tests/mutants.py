@@ -58,6 +58,8 @@ READER, SELECTION = "tests/kernel/test_reader.py", "tests/kernel/test_selection.
 NOISE, BUDGET = "tests/kernel/proof/test_noise.py", "tests/kernel/test_budget.py"
 DATABASE, SHARED = "tests/kernel/ledger/test_database.py", "tests/session/test_shared_ledger.py"
 MOVE = "tests/session/test_ledger_move.py"
+PLAIN_SQL = "sqlpriv/session/access/free_sql.py"
+PUBLIC_COLUMNS = "tests/session/test_public_columns.py"
 FILES = "tests/session/test_file_tables.py"
 PERIODS = "tests/kernel/ledger/test_periods.py"
 RENAMES = "tests/attacks/test_renames.py"
@@ -1063,6 +1065,21 @@ MUTANTS = (
         "digest.update(log.read_bytes())",
         "pass",
         BOUNDING,
+    ),
+    # --- columns of public tables ---
+    Mutant(
+        "a star reads no more than is named",
+        PLAIN_SQL,
+        '"STAR" | ',
+        "",
+        PUBLIC_COLUMNS,
+    ),
+    Mutant(
+        "a table's name as a value is a column's",
+        PLAIN_SQL,
+        "None if values & tables else ",
+        "",
+        PUBLIC_COLUMNS,
     ),
     # --- the work for one unit is bounded by public numbers ---
     Mutant(

@@ -7,7 +7,7 @@ error texts quote values; they are dropped, chain and all.
 
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from functools import wraps
@@ -205,8 +205,12 @@ class Reader(AbstractContextManager["Reader"]):
         return number
 
     @_silence_errors("the public table could not be read")
-    def rows(self, table: str) -> pa.Table:
-        """Returns all rows of a table; the gate calls this for public tables alone."""
+    def rows(self, table: str, columns: Sequence[str] = ()) -> pa.Table:
+        """Returns all rows of a table, or some columns; the vault calls this for public tables
+        alone."""
         return cast(
-            "pa.Table", self._duckdb.sql(f"SELECT * FROM main.{name(table)}").to_arrow_table()
+            "pa.Table",
+            self._duckdb.sql(
+                f"SELECT {', '.join(map(name, columns)) or '*'} FROM main.{name(table)}"
+            ).to_arrow_table(),
         )

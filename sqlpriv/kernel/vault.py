@@ -1,6 +1,6 @@
 """A vault and its ledger: what is public of them, and the rows of public tables."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import compress
 from pathlib import Path
@@ -137,15 +137,15 @@ class Kernel:
         """
         return self.ledger.find_seals(self.serving(source, contract, named, price), named, price)
 
-    def public(self, table: str) -> pa.Table:
-        """Returns the rows of a table that was declared public, exactly."""
+    def public(self, table: str, columns: Sequence[str] = ()) -> pa.Table:
+        """Returns the rows of a table that was declared public, exactly; all columns, or some."""
         with Reader(self.vault) as reader:
             contract = self.bind_contracts(reader.fingerprint, reader.catalog())[0].get(
                 table.lower()
             )
             if contract is None or not contract.public:
                 raise Refused(f'the table "{table}" is not public')
-            return reader.rows(contract.table)
+            return reader.rows(contract.table, columns)
 
 
 def release_of(seal: Sealed, query: a.Asked, *, replayed: bool) -> Release:

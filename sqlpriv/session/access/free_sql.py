@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -11,6 +13,9 @@ from sqlpriv.errors import ProgrammingError
 from sqlpriv.publish.release_file import quote_identifier as quoted
 from sqlpriv.session.access.owner_engine import Parameters
 from sqlpriv.statements.printer import literal
+
+TABLE_FUNCTIONS = frozenset({"range", "generate_series", "unnest"})
+"""In FROM they read their arguments alone, and no table that a text of theirs names."""
 
 
 def query(
@@ -71,3 +76,46 @@ def _register(engine: duckdb.DuckDBPyConnection, name: str, rows: pa.Table) -> N
         f"CREATE TEMP VIEW {quoted(name)} AS "
         f"SELECT * REPLACE ({', '.join(casts)}) FROM {quoted(hidden)}"
     )
+
+
+def columns_read(engine: duckdb.DuckDBPyConnection, text: str) -> frozenset[str] | None:
+    """Returns lower-case names, those of all columns among them that a query may read; None where
+    it may read more than it names.
+
+    DuckDB parses the text. A name counts for every table, so that it means the same where columns
+    that are not named are missing. More is read by a star, by a table's name as a value (a STRUCT
+    of its columns), by NATURAL, PIVOT, new names for columns by place, and by functions in FROM.
+    """
+    try:
+        parsed = engine.execute("SELECT json_serialize_sql(?::VARCHAR)", [text]).fetchall()[0][0]
+    except duckdb.Error:
+        return None
+    tree = json.loads(parsed)
+    if tree["error"]:
+        return None
+    names, values, tables = set[str](), set[str](), set[str]()
+    for node in _nodes(tree):
+        match node:
+            case {"type": "STAR" | "PIVOT" | "SHOW_REF"} | {"ref_type": "NATURAL"}:
+                return None
+            case {"column_name_alias": [_, *_]}:
+                return None
+            case {"type": "TABLE_FUNCTION", "function": {"function_name": str(function)}}:
+                if function not in TABLE_FUNCTIONS:
+                    return None
+            case {"type": "COLUMN_REF", "column_names": [*path]}:
+                names |= {part.lower() for part in path}
+                values |= {path[0].lower()} if len(path) == 1 else set()
+        names |= {column.lower() for column in node.get("using_columns", ())}
+        tables |= {
+            node[k].lower() for k in ("table_name", "alias") if node.get(k) and "sample" in node
+        }
+    return None if values & tables else frozenset(names)
+
+
+def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
+    """Yields every node of a tree of lists and dictionaries."""
+    if isinstance(tree, dict):
+        yield tree
+    for part in tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ():
+        yield from _nodes(part)

@@ -64,7 +64,7 @@ class PlainSql:
             raise Refused.at(
                 t.Pos(), f'there is no released or public table "{table}"', self.tables_hint(table)
             )
-        rows = self.public_rows(public, contracts)
+        rows = self.public_rows(public, contracts, text)
         return Result(self.run(rows, text, parameters))
 
     def run(self, rows: Mapping[str, pa.Table], text: str, parameters: Parameters) -> pa.Table:
@@ -82,32 +82,47 @@ class PlainSql:
         if not all(name.lower() in contracts and contracts[name.lower()].public for name in named):
             rows = self.run_released(part.text, named, contracts, part.parameters).table
             return pa.table({}) if rows is None else rows
-        return self.run_alone(self.public_rows(named, contracts), part.text, part.parameters)
+        rows = self.public_rows(named, contracts, part.text)
+        return self.run_alone(rows, part.text, part.parameters)
 
     def run_alone(
         self, rows: Mapping[str, pa.Table], text: str, parameters: Parameters
     ) -> pa.Table:
         """Runs a query on these rows alone, in an engine that is kept."""
+        return free_sql.query(self._empty_engine(), rows, text, parameters, self.running)
+
+    def _empty_engine(self) -> duckdb.DuckDBPyConnection:
         if not self._empty:
             self._empty.append(empty_engine())
-        return free_sql.query(self._empty[0].cursor(), rows, text, parameters, self.running)
+        return self._empty[0].cursor()
 
     def public_rows(
-        self, names: Iterable[str], contracts: Mapping[str, TableContract]
+        self, names: Iterable[str], contracts: Mapping[str, TableContract], text: str = ""
     ) -> dict[str, pa.Table]:
-        """Returns the rows of public tables, small ones kept as long as nothing is written."""
-        rows_of = {}
+        """Returns the rows of public tables, small ones kept as long as nothing is written.
+
+        Args:
+            names: Of the tables.
+            contracts: Of all tables, by lower-case name.
+            text: The query that reads the rows, if columns that it names are enough.
+        """
+        rows_of: dict[str, pa.Table] = {}
+        read = free_sql.columns_read(self._empty_engine(), text) if text else None
         for name in names:
             if (contract := contracts.get(name.lower())) is None:
                 raise Refused.at(
                     t.Pos(), f'there is no public table "{name}"', self.tables_hint(name)
                 )
             key = (contract.snapshot, contract.table)
-            rows = self._public.get(key)
-            if rows is None:
-                rows = self.tables.kernel.public(contract.table)
+            rows, every = self._public.get(key), [column.name for column in contract.columns]
+            wanted = [c for c in every if read is None or c.lower() in read] or every[:1]
+            held = [] if rows is None else rows.column_names
+            if rows is None or not {*wanted} <= {*held}:
+                columns = [column for column in every if column in {*wanted, *held}]
+                rows = self.tables.kernel.public(contract.table, columns)
                 if any(snapshot != contract.snapshot for snapshot, _ in self._public):
                     self._public.clear()
+                self._public.pop(key, None)
                 if sum(kept.nbytes for kept in (*self._public.values(), rows)) <= KEPT_BYTES:
                     self._public[key] = rows
             rows_of[contract.table] = rows

@@ -112,7 +112,7 @@ class ProgramCompiler:
             text: str, tables: Sequence[str]
         ) -> tuple[Sequence[str], Sequence[tuple[Any, ...]]] | None:
             try:
-                rows = self.access.sql.public_rows(tables, self.contracts)
+                rows = self.access.sql.public_rows(tables, self.contracts, text)
                 answer = self.access.sql.run_alone(rows, text, None)
             except (ProgrammingError, Refused):
                 return None
@@ -192,7 +192,7 @@ class ProgramCompiler:
                 return Refused(message, hint=self.access.sql.tables_hint(table))
         public = tuple(c.table for c in named if c is not None)
         tail = Tail(division.tail, division.parameters, public, levels, None in named)
-        rows = {**self.access.sql.public_rows(public, self.contracts), **levels}
+        rows = {**self.access.sql.public_rows(public, self.contracts, tail.text), **levels}
 
         def run_over_foreseen_rows(with_keys: bool) -> pa.Table:
             foreseen = {

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
+
+import pyarrow as pa
 
 from sqlpriv.kernel.terms.contract import (
     MAX_INTEGER,
@@ -25,7 +27,7 @@ from sqlpriv.kernel.terms.contract import (
 )
 from sqlpriv.plan.aggregates.calls import KINDS, aggregate_calls
 from sqlpriv.session.access.context import Access
-from sqlpriv.statements import tables
+from sqlpriv.statements import quote_name, tables
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.traverse import walk
 
@@ -75,10 +77,14 @@ class PublicKeys:
 
     def combinations(self, table: str, columns: tuple[str, ...]) -> frozenset[tuple[Value, ...]]:
         """Returns which values of some columns stand in one row of a public table."""
-        rows = self.access.sql.public_rows([table], self.contracts)[table]
+        rows = self._rows(table, columns)
         pairs = rows.select(list(columns)).group_by(list(columns)).aggregate([])
         values = (map(_as_key, pairs.column(name).to_pylist()) for name in columns)
         return frozenset(zip(*values, strict=True))
+
+    def _rows(self, table: str, columns: Iterable[str]) -> pa.Table:
+        text = f"SELECT {', '.join(map(quote_name, columns))}"
+        return self.access.sql.public_rows([table], self.contracts, text)[table]
 
     def _with_ends(self, table: str, column: Column) -> Column:
         """Returns a column of numbers or moments with its least and largest value as its ends."""
@@ -86,7 +92,7 @@ class PublicKeys:
             return column
         import pyarrow.compute as pc  # a tenth of a second, which most sessions need not wait
 
-        rows = self.access.sql.public_rows([table], self.contracts)[table]
+        rows = self._rows(table, (column.name,))
         ends = pc.min_max(rows.column(column.name)).as_py()
         low, high = (_as_end(ends[side]) for side in ("min", "max"))
         if low is None or high is None:

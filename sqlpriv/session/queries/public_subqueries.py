@@ -178,7 +178,7 @@ def _with_lookups(select: t.Select, contracts: Contracts, access: Access) -> t.S
             continue
         if (looked_up := correlated.lookup_of(part, select, contracts)) is not None:
             column = looked_up.column
-            rows = access.sql.public_rows(tables(part.query), contracts)
+            rows = access.sql.public_rows(tables(part.query), contracts, part.text)
             rows[looked_up.alias] = pa.table({column.name: list(looked_up.values)})
             source = quote_name(looked_up.alias)
             text = f"SELECT {quote_name(column.name)}, ({part.text}) FROM {source}"

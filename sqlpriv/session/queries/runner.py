@@ -110,7 +110,7 @@ class ProgramRunner:
             for step, result in steps
             if result.table is not None
         }
-        public = self._access.sql.public_rows(tail.public, self.planner.contracts)
+        public = self._access.sql.public_rows(tail.public, self.planner.contracts, tail.text)
         answers = {name: one.table for name, one in inputs.items()}
         rows = {**public, **tail.levels, **answers}
         parameters = dict(tail.parameters) or None

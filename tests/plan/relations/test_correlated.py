@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -173,9 +173,9 @@ def test_public_rows_that_a_session_keeps_are_those_of_the_vault_as_it_is(
     read: list[str] = []
     public = Kernel.public
 
-    def counted(kernel: Kernel, table: str) -> Any:
+    def counted(kernel: Kernel, table: str, columns: Sequence[str] = ()) -> Any:
         read.append(table)
-        return public(kernel, table)
+        return public(kernel, table, columns)
 
     def asked() -> list[tuple[Any, ...]]:
         return analyst.execute(

@@ -108,8 +108,8 @@ def test_a_window_goes_with_its_column_and_table(owner: Session):
             "SET PRIVACY WINDOW (day, closed_before = TIMESTAMP '2026-11-01 12:00:00')",
             "before a day",
         ),
-        ("SET PRIVACY WINDOW (day)", "expected closed_before = DATE '2026-11-01'"),
-        ("SET PRIVACY WINDOW (day, until = DATE '2026-12-01')", "expected closed_before"),
+        ("SET PRIVACY WINDOW (day)", "before which day rows are closed"),
+        ("SET PRIVACY WINDOW (day, until = DATE '2026-12-01')", "before which day rows are closed"),
         (
             "SET PRIVACY (WINDOW (closed_before = DATE '2026-09-01'), COLUMN ward IN (1))",
             "of all 2",

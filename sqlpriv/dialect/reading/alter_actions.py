@@ -120,14 +120,14 @@ def _window(c: TokenCursor) -> decl.SetWindow:
     if not c.at("CLOSED_BEFORE"):
         column = c.name("the time column of the rows")
         c.accept(",")
+    hint = "write SET PRIVACY WINDOW (day, closed_before = DATE '2026-11-01')"
     if not c.accept("CLOSED_BEFORE", "="):
-        raise c.refuse_unexpected("closed_before = DATE '2026-11-01'")
+        raise c.refuse("a window says before which day rows are closed", hint)
     token = c.peek()
     day = c.constant()
     with suppress(ValueError):
         day = dt.date.fromisoformat(day) if isinstance(day, str) else day
     if not isinstance(day, dt.date) or isinstance(day, dt.datetime):
-        hint = "write closed_before = DATE '2026-11-01'"
         raise Refused.at(token, "rows are closed before a day", hint)
     c.expect(")")
     return decl.SetWindow(column, day)

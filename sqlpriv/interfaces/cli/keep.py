@@ -29,8 +29,8 @@ def backup(vault: Path, folder: Path) -> None:
 
 
 @click.command()
-@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.argument("vault", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("vault", type=click.Path(path_type=Path))
 @click.option(
     "--older",
     is_flag=True,
@@ -40,6 +40,12 @@ def restore(folder: Path, vault: Path, older: bool) -> None:
     """Put the backup in FOLDER back at VAULT. A ledger that has seen more is not overwritten."""
     from sqlpriv.session.commands import backup as backups
 
+    if not folder.is_dir() or vault.is_dir():
+        what = "is a file" if folder.is_file() else "is no folder"
+        raise click.UsageError(
+            f"{folder} {what}: the backup's folder comes first, as in"
+            " sqlpriv restore FOLDER people.duckdb."
+        )
     try:
         names = backups.restore(folder, vault, older)
     except sqlpriv.Error as error:

@@ -63,6 +63,11 @@ def report(vault: ChosenVault, page: Path) -> None:
     from sqlpriv.system.database_files import refuse_database
     from sqlpriv.system.whole_files import building, into_place
 
+    if page.suffix.lower() not in ("", ".html", ".htm"):
+        raise click.UsageError(
+            f"the page is HTML, not {page.suffix[1:]}: write --to {page.with_suffix('.html')}"
+            " (a browser prints it as a PDF)."
+        )
     settings = vault.settings
     if settings.role is None and Path(settings.vault).exists():  # a file, not a server
         vault = replace(vault, settings=replace(settings, role="owner"))

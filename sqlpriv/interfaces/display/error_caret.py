@@ -73,6 +73,8 @@ def _title(error: errors.Error) -> str:
 
 
 def _next_step(error: errors.Error) -> str | None:
+    if isinstance(error, errors.DeclarationError) and "write " in str(error):
+        return None  # it says what, and that may be of no column
     return next((step for kind, step in _NEXT if isinstance(error, kind)), None)
 
 
@@ -111,7 +113,8 @@ def _syntax_hint(error: errors.Refused, sql: str) -> str | None:
     if error.message.startswith("expected (, found"):
         value = re.match(r"'[^']*'|\"[^\"]*\"|\w+", after)
         return f"write ({value[0]})" if value else None
-    if before.count("(") > before.count(")") and "'" not in before:
+    is_open = before.count("(") > before.count(")") and line.count("(") > line.count(")")
+    if is_open and "'" not in before:
         return "a bracket that was opened before this place is not closed"
     if after.startswith("(") and re.search(r"\w\s+\w+$", before) and words[0].upper() != "SELECT":
         return f"a comma may be missing before {words[-1]}"

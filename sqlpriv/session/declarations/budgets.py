@@ -41,7 +41,11 @@ def claim_over_time(budget: Budget) -> str:
     if budget.whole:
         whole = epsilon_shown(type(budget.total)(budget.whole), budget.delta)
         words += f"; in all, at most epsilon = {whole:.6g}, whatever was spent before counted in"
-    return words + (f"; nothing after {budget.until}" if budget.until else "")
+    if not budget.until:
+        return words
+    is_past = budget.until < dt.datetime.now(dt.UTC).date().isoformat()
+    past = ", which is past: nothing more is answered" if is_past else ""
+    return f"{words}; nothing after {budget.until}{past}"
 
 
 def budget_of(table: str, options: t.Options) -> Budget:
@@ -56,7 +60,10 @@ def budget_of(table: str, options: t.Options) -> Budget:
         raise DeclarationError(f"a budget has no {', '.join(unknown)}, but {', '.join(names)}")
     per, until = str(values.pop("per", "")).lower(), values.pop("until", None)
     if per not in ("", *PERIODS):
-        raise DeclarationError(f"a budget is per {', '.join(PERIODS)}, not per {per}")
+        *others, last = PERIODS
+        raise DeclarationError(
+            f"a budget is per {', '.join(others)} or {last}, not per {per}: write per = 'month'"
+        )
     numbers = {
         k: float(v)
         for k, v in values.items()
@@ -75,7 +82,10 @@ def budget_of(table: str, options: t.Options) -> Budget:
     except DataError as error:
         raise DeclarationError(str(error)) from None
     if whole and most.nano < budget.total.nano:
-        raise DeclarationError("the total over all periods is not below the budget of one")
+        raise DeclarationError(
+            "the total over all periods is less than the budget of one: write a total of at least"
+            f" {epsilon_shown(budget.total, budget.delta):.6g}, or a lower epsilon for each"
+        )
     return replace(budget, per=per, until=_last_day(until), whole=most.nano)
 
 

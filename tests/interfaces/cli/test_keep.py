@@ -154,3 +154,25 @@ def test_a_backup_names_no_file_elsewhere(vault: Path, tmp_path: Path) -> None:
     manifest.write_text(json.dumps(known))
     done = run("restore", tmp_path / "copy", tmp_path / "new.duckdb")
     assert (done.exit_code, "no whole backup" in done.output) == (1, True)
+
+
+def test_a_budgets_messages_say_what_to_write(vault: Path, tmp_path: Path) -> None:
+    """Hints told of columns and of brackets; a day of the past was taken without a word."""
+
+    def declare(what: str) -> str:
+        sql = f"ALTER TABLE people SET PRIVACY {what}"
+        return " ".join(run("query", vault, "--role", "owner", sql).output.split())
+
+    said = declare("BUDGET (epsilon = 1, per = 'fortnight')")
+    assert "per = 'month'" in said
+    assert "Hint" not in said
+    assert "at least 3, or" in declare("BUDGET (epsilon = 3, per = 'month', total = 1)")
+    assert "past" in declare("BUDGET (epsilon = 3, per = 'month', until = '2020-01-01')")
+    assert "past" not in declare("BUDGET (epsilon = 3, per = 'month', until = '2999-01-01')")
+    assert "write SET PRIVACY WINDOW (day, closed_before" in declare("WINDOW (day)")
+    swapped = run("restore", vault, tmp_path / "folder")
+    assert swapped.exit_code == 2
+    assert "the backup's folder comes first" in " ".join(swapped.output.split())
+    page = run("report", vault, "--to", tmp_path / "page.pdf")
+    assert page.exit_code == 2
+    assert "page.html" in page.output

@@ -137,6 +137,12 @@ LOOKS = {
         " 'people'",
         [("id", "PRIMARY KEY"), ("paid", None), ("email", None)],
     ),
+    "SQLAlchemy 1.4: an index's columns as a text": (
+        "SELECT i.relname, CAST(ix.indkey AS VARCHAR), ix.indoption::text, opcdefault FROM pg_class"
+        " i JOIN pg_index ix ON i.oid = ix.indexrelid JOIN pg_opclass o ON o.oid = ix.indclass[0]"
+        " WHERE ix.indisprimary",
+        [("people_pkey", "1", "0", True)],
+    ),
     "Rails: locks of migrations": ("select pg_try_advisory_lock(7)", [True]),
     "psql and others: what refers to nothing": (
         "select conname, confdeltype from pg_constraint order by conname",

@@ -25,7 +25,7 @@ INSERT INTO pg_constraint BY NAME SELECT * EXCLUDE (condef), 0 AS contypid, 0 AS
 INSERT INTO pg_index BY NAME SELECT indexrelid, indrelid, indisprimary, indkey, true AS indisunique, len(indkey) AS indnatts,
     len(indkey) AS indnkeyatts, false AS indnullsnotdistinct, false AS indisexclusion, true AS indimmediate,
     false AS indisclustered, true AS indisvalid, false AS indcheckxmin, true AS indisready, true AS indislive,
-    false AS indisreplident, list_transform(indkey, lambda k: 0) AS indoption, list_transform(indkey, lambda k: 0) AS indclass,
+    false AS indisreplident, list_transform(indkey, lambda k: 0) AS indoption, list_transform(indkey, lambda k: 10_000) AS indclass,
     list_transform(indkey, lambda k: 0) AS indcollation FROM indexes;
 INSERT INTO pg_type BY NAME SELECT oid, typname, typelem, typlen, typcategory, 11 AS typnamespace, 10 AS typowner,
     typlen > 0 AND typlen <= 8 AS typbyval, 'b' AS typtype, false AS typispreferred, true AS typisdefined, ',' AS typdelim,
@@ -46,6 +46,8 @@ INSERT INTO pg_proc BY NAME SELECT 2_000 + row_number() OVER (ORDER BY name) AS 
     FROM (SELECT DISTINCT unnest([typinput, typoutput, typreceive, typsend]) AS name FROM pg_type);
 
 INSERT INTO pg_am VALUES (2, 'heap', 'heap_tableam_handler', 't'), (403, 'btree', 'bthandler', 'i');
+INSERT INTO pg_opclass BY NAME SELECT 10_000 AS oid, 403 AS opcmethod, 'text_ops' AS opcname, 11 AS opcnamespace, 10 AS opcowner,
+    true AS opcdefault;
 INSERT INTO pg_roles BY NAME SELECT 10 AS oid, getvariable('principal') AS rolname, false AS rolsuper, true AS rolinherit,
     false AS rolcreaterole, false AS rolcreatedb, true AS rolcanlogin, -1 AS rolconnlimit, false AS rolreplication,
     false AS rolbypassrls;

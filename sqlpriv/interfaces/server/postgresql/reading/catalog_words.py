@@ -60,6 +60,8 @@ class WordRewrites:
             close = self._close()
             place = self.translate(self.left[self.at + 2 : close])
             return self._write(f"{token.text}[({place}) + 1]", close + 1)
+        if token.name in _VECTORS and self._text(1).upper() in ("::", "AS"):
+            return self._write_vector()
         if self._text(1) == "(":
             return self._write_call(token.name)
         return 0
@@ -71,6 +73,22 @@ class WordRewrites:
         self.words.append(f" {value}")
         return self.at + 1
 
+    def _write_vector(self) -> int:
+        """Writes a vector that is cast to a text: `1 2` in PostgreSQL, `[1, 2]` in DuckDB."""
+        if self._name(2) not in ("varchar", "text"):
+            return 0
+        column = self._take_qualified()
+        self.words.append(f" array_to_string({column}, ' ')")
+        return self.at + 1
+
+    def _take_qualified(self) -> str:
+        """Returns the column at the place with the alias that was written before it, which goes."""
+        column = self.left[self.at].text
+        if self._text(-1) == ".":
+            column = "".join(self.words[-2:]).strip() + column
+            del self.words[-2:]
+        return column
+
     def _write_procedure(self) -> int:
         """Writes a function's number where it is compared to one: `pg_proc.oid = typreceive`."""
         is_qualified = self._text(-1) == "."
@@ -79,11 +97,7 @@ class WordRewrites:
         is_number |= self._text(1) == "=" and "oid" in (self._name(2), self._name(4))
         if not is_number:
             return 0
-        column = self.left[self.at].text
-        if is_qualified:
-            column = "".join(self.words[-2:]).strip() + column
-            del self.words[-2:]
-        self.words.append(f" regproc_oid({column})")
+        self.words.append(f" regproc_oid({self._take_qualified()})")
         return self.at + 1
 
     def _write_pattern(self) -> int:

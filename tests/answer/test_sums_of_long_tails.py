@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -25,9 +26,10 @@ EXACT = np.array([1.24509630e9, 3.40708548e9])
 """What DuckDB says of the same rows, which are made of hashes."""
 
 
-@pytest.fixture(scope="module")
-def owner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
-    with Session(tmp_path_factory.mktemp("sums") / "v.duckdb", role="owner") as session:
+@pytest.fixture
+def owner(tmp_path: Path) -> Iterator[Session]:
+    """A vault of a test's own: dearer sums of an earlier test would be answered again."""
+    with Session(tmp_path / "v.duckdb", role="owner") as session:
         session.run(MAKE)
         yield session
 

@@ -11,8 +11,15 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 import duckdb
+import pyarrow as pa
+
+from sqlpriv.errors import ProgrammingError
 
 Config = Mapping[str, str | bool | int | float | list[str]]
+BATCH_ROWS = 10_000
+MOST_BYTES = 2**31
+"""Of an answer that is given as a whole. DuckDB's limit of memory is not one of what it hands over:
+15,000 rows joined with themselves took all that a machine had, and others' sessions with it."""
 MOST_IDLE = 2
 _IDLE: list[duckdb.DuckDBPyConnection] = []  # each to an engine of its own
 os.register_at_fork(after_in_child=_IDLE.clear)  # threads do not survive a fork
@@ -54,3 +61,23 @@ def keep_idle_engine(connection: duckdb.DuckDBPyConnection) -> None:
         _IDLE.append(connection)
     else:
         connection.close()
+
+
+def read_whole(relation: duckdb.DuckDBPyRelation) -> pa.Table:
+    """Returns all rows of a query, as far as they are not too many.
+
+    Raises:
+        ProgrammingError: They take more than `MOST_BYTES`.
+        duckdb.Error: The query fails on one of them.
+    """
+    reader = relation.to_arrow_reader(BATCH_ROWS)
+    batches, size = [], 0
+    for batch in reader:
+        batches.append(batch)
+        size += batch.nbytes
+        if size > MOST_BYTES:
+            raise ProgrammingError(
+                f"an answer takes at most {MOST_BYTES / 2**30:g} GiB: ask for fewer rows or columns"
+                " (LIMIT 1000000), or in parts; a released table is in its file as a whole"
+            )
+    return pa.Table.from_batches(batches, schema=reader.schema)

@@ -14,6 +14,7 @@ import pytest
 
 from sqlpriv.errors import Error
 from sqlpriv.session.session import Session
+from sqlpriv.system import quiet_engine
 
 OTHERS = "(2, 'a', 5, '{}', '2020-01-01'), (3, 'b', 6, '[1]', '2021-01-01')"
 TARGET = "(1, '(', 1114112, '{', 'never')"
@@ -173,3 +174,24 @@ def test_literals_and_statements_have_a_size(both: tuple[Path, Path]) -> None:
         outcome, said, _, charged = seen(both[0], sql)
         print(f"{len(sql)} characters: {outcome}, {said[:80]}")
         assert (outcome, charged) == ("Refused", 0)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT a.k FROM sizes a, sizes b, sizes c, sizes d, sizes e, sizes f, sizes g, sizes h,"
+        " sizes i, sizes j",
+        "SELECT a.table_name FROM duckdb_columns() a, duckdb_columns() b",
+    ],
+)
+def test_an_answer_that_is_free_takes_a_part_of_memory_alone(
+    both: tuple[Path, Path], sql: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """DuckDB's limit is not one of the rows that it hands over, and a process that is killed for
+    memory takes everybody's session with it. Each answer here has 1,024 rows or more."""
+    assert seen(both[0], sql)[0] == "rows"
+    monkeypatch.setattr(quiet_engine, "MOST_BYTES", 4_000)
+    outcome, said, rows, charged = seen(both[0], sql)
+    print(f"{sql[:40]}…: {outcome}, {said}")
+    assert (outcome, rows, charged) == ("ProgrammingError", 0, 0)
+    assert "fewer rows" in said

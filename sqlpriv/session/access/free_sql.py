@@ -13,6 +13,7 @@ from sqlpriv.errors import ProgrammingError
 from sqlpriv.publish.release_file import quote_identifier as quoted
 from sqlpriv.session.access.owner_engine import Parameters
 from sqlpriv.statements.printer import literal
+from sqlpriv.system.quiet_engine import read_whole
 
 TABLE_FUNCTIONS = frozenset({"range", "generate_series", "unnest"})
 """In FROM they read their arguments alone, and no table that a text of theirs names."""
@@ -43,7 +44,7 @@ def query(
         running.add(engine)
         try:
             relation = engine.sql(text, params=parameters or None)
-            table: pa.Table | None = None if relation is None else relation.to_arrow_table()
+            table: pa.Table | None = None if relation is None else read_whole(relation)
         except duckdb.Error as error:
             raise ProgrammingError(str(error)) from None
         finally:

@@ -23,6 +23,7 @@ from sqlpriv.session.access.context import Access
 from sqlpriv.session.access.result import Result
 from sqlpriv.session.commands import show
 from sqlpriv.statements import commands as cmd
+from sqlpriv.system.quiet_engine import read_whole
 
 FUNCTIONS = frozenset(
     f"duckdb_{what}()" for what in ("columns", "constraints", "schemas", "tables", "views")
@@ -101,7 +102,7 @@ def query(access: Access, plain: cmd.Plain) -> pa.Table:
             for statement in _definitions(contracts):
                 engine.execute(statement)
             answer = engine.sql(plain.text, params=plain.parameters or None)
-            rows: pa.Table = answer.to_arrow_table()
+            rows = read_whole(answer)
         except duckdb.Error as error:
             raise ProgrammingError(str(error)) from None
     return rows

@@ -26,7 +26,7 @@ from sqlpriv.publish.release_file import NO_EXTENSIONS, SEALED
 from sqlpriv.session.session import Session
 from sqlpriv.session.session_like import reading_duckdb
 from sqlpriv.statements import literal, quote_name
-from sqlpriv.system.quiet_engine import open_engine
+from sqlpriv.system.quiet_engine import open_engine, read_whole
 
 _LIMITS: dict[str, str | int] = {"memory_limit": "256MB", "threads": 1, "temp_directory": ""}
 _FIRST_TABLE = 16_384
@@ -101,7 +101,7 @@ class CatalogDatabase:
                 return (
                     pa.table({})
                     if relation is None
-                    else _with_arrays_of_postgresql(relation.to_arrow_table(), sql)
+                    else _with_arrays_of_postgresql(read_whole(relation), sql)
                 )
         except duckdb.Error as error:
             raise ProgrammingError(str(error)) from None

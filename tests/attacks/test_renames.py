@@ -262,6 +262,18 @@ def test_a_table_of_units_does_not_take_the_place_of_a_public_one(owner: Session
         analyst.execute("SELECT * FROM codes")
 
 
+@pytest.mark.parametrize(
+    "made", ["CREATE OR REPLACE TABLE codes", 'create or replace table main."Codes"']
+)
+def test_who_makes_a_public_table_anew_is_told_that_it_is_public(owner: Session, made: str) -> None:
+    said = owner.execute(f"{made} AS FROM people").message
+    assert "is public: anyone may read its rows" in said
+    assert "UNSET PUBLIC" in said
+    owner.execute("ALTER TABLE codes UNSET PUBLIC")
+    for private in (f"{made} AS FROM people", "CREATE TABLE t AS SELECT 'codes' AS codes"):
+        assert "public" not in owner.execute(private).message
+
+
 def test_nobody_reads_between_a_rename_and_its_ledger(
     owner: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import re
+
 import pyarrow as pa
 
 from sqlpriv.errors import Refused
+from sqlpriv.kernel.terms.contract import UNDECLARED
 from sqlpriv.session.access.context import Access
 from sqlpriv.session.access.result import Result
 from sqlpriv.session.commands import information_schema
 from sqlpriv.session.commands.file_tables import drop_file_table
 from sqlpriv.statements import commands as cmd
 from sqlpriv.statements import tree as t
+
+_MADE = re.compile(
+    r"\s*create\s+(?:or\s+replace\s+)?table\s+(?:if\s+not\s+exists\s+)?(?:main\s*\.\s*)?"
+    r'("(?:[^"]|"")+"|\w+)',
+    re.IGNORECASE,
+)
+"""A statement that makes a table, and the table's name."""
 
 
 def answer_plainly(query: cmd.Unanswerable, access: Access) -> Result:
@@ -37,7 +47,7 @@ def answer_plainly(query: cmd.Unanswerable, access: Access) -> Result:
         if access.owner.has_renamed:  # before anything else can happen to this process
             access.tables.settle()
         message = "done" if changed < 0 else f"done: {changed} row(s)"
-        return Result(message=message, changed=changed)
+        return Result(message=message + _public_name_note(plain.text, access), changed=changed)
     if not plain.reads_only:
         raise query.refusal
     contracts, released = access.tables.contracts(), access.sql.released_names()
@@ -54,6 +64,24 @@ def answer_plainly(query: cmd.Unanswerable, access: Access) -> Result:
         if contract is not None and not contract.public:
             raise query.refusal
     return access.sql.run_released(plain.text, plain.tables, contracts, plain.parameters)
+
+
+def _public_name_note(text: str, access: Access) -> str:
+    """Returns what an owner is told who made a table anew whose name was declared public; else ''.
+
+    A table that takes another's place has what was declared of its name.
+    """
+    if (creation := _MADE.match(text)) is None:
+        return ""
+    name = creation[1]
+    table = name[1:-1].replace('""', '"') if name.startswith('"') else name
+    declared = access.kernel.ledger.declarations()[1].get(table.lower(), UNDECLARED)
+    return (
+        f"; {table} is public: anyone may read its rows; if these are private, run"
+        f" ALTER TABLE {table} UNSET PUBLIC at once"
+        if declared["public"]
+        else ""
+    )
 
 
 def _changed_rows(counts: pa.Table | None) -> int:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from itertools import islice
 
-from sqlpriv.errors import DataError
+from sqlpriv.errors import DataError, Refused
 from sqlpriv.kernel.proof.sensitivity import bound_of
 from sqlpriv.kernel.proof.unit_rows import Partners
 from sqlpriv.kernel.terms import algebra as a
@@ -88,7 +88,13 @@ def plan(
         Refused: With the place in the text and what to write instead. Nothing is read or charged.
     """
     require_unit(contract, select.pos)
-    price = statement_price(select.options, budget, session_epsilon, select.pos)
+    try:
+        price = statement_price(select.options, budget, session_epsilon, select.pos)
+    except Refused:
+        if session_epsilon is None and not any(name in KNOWN_OPTIONS for name, _ in select.options):
+            priced = replace(select, options=(*select.options, ("epsilon", 1.0)))
+            plan(priced, contract, budget, None)  # a column that is missing is said first
+        raise
     check_googlesql_options(select.options, contract, budget, select.pos)
     elsewhere = (*KNOWN_OPTIONS, *GOOGLESQL_OPTIONS, "report")
     rest = tuple(x for x in select.options if x[0] not in elsewhere)

@@ -255,6 +255,17 @@ def test_clocks_that_are_put_too_often_are_not_unknown() -> None:
     assert _clock_steps("Europe/Nowhere", *ends, is_zoned=False) is None
 
 
+def test_a_missing_column_is_said_before_a_missing_price(session: Session) -> None:
+    session.execute("RESET privacy_epsilon")
+    try:
+        with pytest.raises(Refused, match='no column "nosuch"'):
+            session.execute("SELECT AVG(nosuch) FROM people")
+        with pytest.raises(Refused, match="this statement has no price"):
+            session.execute("SELECT AVG(age) FROM people WHERE age < 41")
+    finally:
+        session.execute(f"SET privacy_epsilon = {EPSILON}")
+
+
 def test_a_query_that_is_no_select_is_named(session: Session) -> None:
     with pytest.raises(Refused, match="begins with TABLE is not answered"):
         session.execute("TABLE people")

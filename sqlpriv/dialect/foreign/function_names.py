@@ -65,6 +65,7 @@ _SAME_NAMES = {
         approx_percentile=quantile_disc geometric_mean=geomean year quarter month day hour minute
         second day_of_month=day day_of_week=isodow dow=isodow day_of_year=dayofyear doy=dayofyear
         week week_of_year=week year_of_week=isoyear yow=isoyear last_day_of_month=last_day now""",
+    "oracle": "length ltrim rtrim variance=var_samp stddev=stddev_samp last_day instr=strpos",
     "sqlite": "length ltrim rtrim group_concat=string_agg",
     "redshift": "nvl=coalesce getdate=now last_day len=length",
     "databricks": "nvl=coalesce",
@@ -184,6 +185,19 @@ _WRITTEN: dict[str, _Writers] = {
         "regexp_replace": pattern_call("regexp_replace", "trino", all_matches=True),
         "regexp_extract": pattern_call("regexp_extract", "trino", or_null=True),
     },
+    "oracle": {
+        **(_LEAST | _SUBSTRING | _PADDING),
+        "decode": writers.decode,
+        "trunc": writers.truncated_by_word,
+        "listagg": writers.joined_list,
+        "to_char": moment_format("oracle"),
+        "to_date": day_of_text("oracle"),
+        "concat": writers.texts_without_null,
+        "regexp_like": pattern_call("regexp_matches", "oracle"),
+        "regexp_replace": pattern_call("regexp_replace", "oracle", all_matches=True),
+        "regexp_substr": pattern_call("regexp_extract", "oracle", or_null=True),
+        "ratio_to_report": writers.rename("ratio_to_report"),
+    },
     "sqlite": {
         **_SUBSTRING,
         "max": writers.one_or_several("max", "greatest"),
@@ -240,6 +254,7 @@ PARTS_OF_EXTRACT: dict[str, frozenset[str]] = {
     "spark": writers.PARTS | {"week"},
     "trino": writers.PARTS | {"second", "week", "doy"},
     "sqlite": frozenset(),
+    "oracle": writers.PARTS - {"quarter"},
 }
 """Dialect → the parts that EXTRACT counts as DuckDB does: a second of PostgreSQL has a fraction,
 and weeks begin on Sunday in some."""

@@ -246,6 +246,28 @@ def joined_texts(args: Arguments) -> exp.Expr | None:
     return exp.Paren(this=joined)
 
 
+def texts_without_null(args: Arguments) -> exp.Expr | None:
+    """Oracle's a || b: NULL is an empty text there, and an empty one NULL."""
+    joined = duckdb_call("concat", *args)
+    return duckdb_call("nullif", joined, exp.Literal.string("")) if args else None
+
+
+_ORACLE_WORDS = """YYYY=year YEAR=year YY=year Q=quarter MM=month MONTH=month MON=month IW=week
+    DD=day DDD=day HH24=hour HH=hour MI=minute"""
+_ORACLE_UNITS = dict(entry.split("=") for entry in _ORACLE_WORDS.split())
+
+
+def truncated_by_word(args: Arguments) -> exp.Expr | None:
+    """Oracle's TRUNC(x), of a number or a moment, and TRUNC(x, 'MM')."""
+    if len(args) == 1 and function_name(args[0]) == "now":
+        return exp.CurrentDate()
+    if len(args) == 1:
+        return duckdb_call("trunc", *args)
+    is_word = len(args) == 2 and isinstance(args[1], exp.Literal) and args[1].is_string
+    unit = _ORACLE_UNITS.get(args[1].name.upper()) if is_word else None
+    return duckdb_call("date_trunc", exp.Literal.string(unit), args[0]) if unit else None
+
+
 def texts_joined_by(args: Arguments) -> exp.Expr | None:
     """Snowflake's CONCAT_WS, which is NULL where one argument is."""
     if len(args) < 2:

@@ -27,10 +27,13 @@ _WORDS = {
         tt=%p""",
     "bigquery": f"{_COMMON} %M=%M %B=%B %A=%A %F=%Y-%m-%d %G=%G %V=%V %u=%u %w=%w %R=%H:%M",
     "mysql": f"{_COMMON} %M=%B %W=%A %i=%M %s=%S %h=%I %e=%-d %c=%-m %k=%-H %l=%-I %v=%V %x=%G",
+    "oracle": """YYYY=%Y yyyy=%Y YY=%y yy=%y MM=%m mm=%m DD=%d dd=%d HH24=%H hh24=%H HH12=%I
+        hh12=%I MI=%M mi=%M SS=%S ss=%S AM=%p PM=%p DDD=%j ddd=%j Mon=%b Dy=%a IW=%V iw=%V IYYY=%G
+        iyyy=%G""",
     "sqlite": "%Y=%Y %m=%m %d=%d %H=%H %M=%M %S=%S %j=%j %w=%w %W=%W %%=%%",
 }
 """Dialect → its words, each with strftime's."""
-_QUOTES = {"postgres": '"', "snowflake": '"', "spark": "'"}
+_QUOTES = {"postgres": '"', "snowflake": '"', "spark": "'", "oracle": '"'}
 """Dialect → what stands around letters that are written as they are."""
 
 

@@ -83,8 +83,14 @@ def write_extract(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
 
 def write_now(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     """CURRENT_TIMESTAMP is now(), whose day alone may be asked (`lowering.current_day`)."""
-    rewriter.check_arguments(node, "")
+    rewriter.check_arguments(node, "sysdate")
     return duckdb_call("now")
+
+
+def write_day(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
+    """Oracle's DATE '2024-01-01'."""
+    rewriter.check_arguments(node, "this")
+    return as_day(node.this)
 
 
 def write_interval(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:

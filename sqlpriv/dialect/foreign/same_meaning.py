@@ -50,6 +50,7 @@ _WRITERS: Writers = {
     exp.Pivot: calls.write_pivot,
     **dict.fromkeys((exp.RegexpLike, exp.RegexpILike, exp.SimilarTo), patterns.write_pattern),
     **dict.fromkeys((exp.CurrentTimestamp, exp.Localtimestamp), calls.write_now),
+    exp.DateStrToDate: calls.write_day,
     exp.Extract: calls.write_extract,
     exp.Substring: calls.write_substring,
     exp.Interval: calls.write_interval,

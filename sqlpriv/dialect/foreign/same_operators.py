@@ -38,6 +38,7 @@ _PLAIN_TIMESTAMP = {
     "tsql": {exp.DType.DATETIME, exp.DType.DATETIME2},
     "spark": {exp.DType.TIMESTAMPNTZ},
     "trino": {exp.DType.TIMESTAMP},
+    "oracle": {exp.DType.TIMESTAMP},
     "sqlite": set(),
 }
 """Dialect → sqlglot's types that have neither a time zone nor anything else of their own."""
@@ -60,12 +61,12 @@ _PARTS_OF_FORMAT = {
 _LOCKS = ("NOLOCK", "READUNCOMMITTED", "READCOMMITTED", "READPAST")
 """Hints of SQL Server that say how rows are locked, not which."""
 _WHOLE_BY = {"bigquery": "round", "snowflake": "round", "tsql": "trunc", "spark": "trunc"}
-_WHOLE_BY |= {"trino": "round", "sqlite": "trunc"}
+_WHOLE_BY |= {"trino": "round", "sqlite": "trunc", "oracle": "round"}
 """Dialect → what makes a fraction whole in a cast; postgres does as DuckDB's own casts do."""
 _CUTTING = {
     "postgres": {exp.DType.VARCHAR},
     "tsql": {exp.DType.VARCHAR, exp.DType.NVARCHAR},
-    "trino": {exp.DType.VARCHAR},
+    **{name: {exp.DType.VARCHAR} for name in ("trino", "oracle")},
     "mysql": {exp.DType.CHAR, exp.DType.VARCHAR},
 }
 """Dialect → text types of a length to which a cast cuts a text, and fills none up."""
@@ -158,6 +159,8 @@ def write_unnest(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
 def write_literal(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     if not node.args["is_string"] and _NUMBER.fullmatch(str(node.this)) is None:
         raise rewriter.refuse_unknown(node, "this number")
+    if rewriter.dialect == "oracle" and node.args["is_string"] and not node.this:
+        raise rewriter.refuse(node, "an empty text is NULL in oracle", "write x IS NULL")
     return node
 
 
@@ -271,6 +274,10 @@ def write_concatenation(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
         if not isinstance(part, _TIGHT | exp.DPipe | exp.Case):
             raise rewriter.refuse(part, "dialects group || in different ways", "write parentheses")
     node.set("safe", None)
+    if rewriter.dialect == "oracle":
+        return duckdb_call(
+            "nullif", duckdb_call("concat", node.this, node.expression), exp.Literal.string("")
+        )
     return node
 
 
@@ -330,6 +337,9 @@ def write_cast(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
         number = exp.Cast(this=arg, to=exp.DataType(this=exp.DType.DOUBLE))
         node.set("this", duckdb_call(_WHOLE_BY[rewriter.dialect], number))
         return node
+    if kind is exp.DType.DATE and rewriter.dialect == "oracle" and not isinstance(arg, exp.Literal):
+        message = "a DATE has a time of day in oracle"
+        raise rewriter.refuse(node, message, "write TRUNC(x) for the day of x")
     if kind is exp.DType.TEXT and sizes:
         node.args["to"].set("expressions", [])
         return duckdb_call("left", write_text_cast(rewriter, node), sizes[0].this)

@@ -22,7 +22,7 @@ _ANY = r"[\s\S]"
 _DOTS = {
     "snowflake": r"[^\n]",
     "spark": r"[^\n\r\x{85}\x{2028}\x{2029}]",
-    "trino": r"[^\n]",
+    **dict.fromkeys(("trino", "oracle"), r"[^\n]"),
     "mysql": r"[^\n\x0b\x0c\r\x{85}\x{2028}\x{2029}]",
 }
 """Dialect with RLIKE → what a dot is there: no end of a line."""

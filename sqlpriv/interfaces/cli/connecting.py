@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 SQL_DIALECTS = (
-    *("duckdb", "postgres", "bigquery", "snowflake", "mysql", "tsql", "spark", "trino", "sqlite"),
-    *("redshift", "databricks", "presto"),
+    *("duckdb", "postgres", "bigquery", "snowflake", "mysql", "tsql", "spark", "trino", "oracle"),
+    *("sqlite", "redshift", "databricks", "presto"),
 )
 """Those of `dialect.DIALECTS`, which would load sqlglot; a test compares."""
 _file = click.Path(dir_okay=False, path_type=Path)

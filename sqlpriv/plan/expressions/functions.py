@@ -115,6 +115,8 @@ def bind_call(binder: Binder, node: t.FunctionCall) -> a.Expr:
         case "date_add" | "date_sub", (arg, t.Span() as span):
             op = "+" if node.name == "date_add" else "-"
             return binder.bind(t.Binary(op, arg, span, node.pos))
+        case "trunc", (arg,) if _is_moment(binder, arg):  # Oracle's: the day of a moment
+            return a.Call("trunc day", (binder.bind(arg),))
         case name, (arg,) if name in ONE_NUMBER:
             return a.Call(ONE_NUMBER[name], (binder.bind(arg),))
         case "round", (arg,) | (arg, t.Literal(0)):
@@ -222,6 +224,10 @@ def _test_of_number(binder: Binder, node: t.FunctionCall, arg: t.Node) -> a.Expr
         above = a.Call("and", (a.Call(">", (expr, ends[1])), a.Call("not", (is_nan,))))
         return a.Call("or", (a.Call("<", (expr, ends[0])), above))
     return a.Case(((a.Call("is null", (expr,)), a.Lit(None, Type.BOOLEAN)),), is_nan)
+
+
+def _is_moment(binder: Binder, node: t.Node) -> bool:
+    return binder.shape(node, binder.bind(node)).type in (Type.DATE, Type.TIMESTAMP)
 
 
 def _whole_number(node: t.Node) -> int | None:

@@ -26,7 +26,14 @@ from sqlglot import exp
 from sqlpriv.dialect.common_tables import common_table
 from sqlpriv.dialect.division.named_terms import common_text, is_aggregate, output_name
 from sqlpriv.dialect.division.parts import has_distinct_rows, own_nodes
-from sqlpriv.dialect.marks import MARK, clauses_mark, duckdb_call, row_count
+from sqlpriv.dialect.marks import (
+    MARK,
+    clauses_mark,
+    duckdb_call,
+    duckdb_text,
+    marked_name,
+    row_count,
+)
 
 _SIDE = "__side"
 _ENDS = ("limit", "offset", "qualify", "group", "having", "windows")
@@ -221,9 +228,10 @@ def _write_pivot(source: exp.Subquery | exp.Table, pivot: exp.Pivot) -> None:
     ]
     if len(cells) != len(titles) or not all(map(is_aggregate, aggregates)):
         return
+    of_truths = [_truth_word(value) for value in values for _ in aggregates]
     outputs = [
-        exp.alias_(cell, title.name.partition(MARK)[0], quoted=True)
-        for cell, title in zip(cells, titles, strict=True)
+        exp.alias_(cell, word + title.name.partition(MARK)[0], quoted=True)
+        for cell, title, word in zip(cells, titles, of_truths, strict=True)
     ]
     alias = pivot.args.get("alias") or exp.TableAlias(this=exp.to_identifier("__pivot"))
     inner = source.copy()
@@ -231,3 +239,9 @@ def _write_pivot(source: exp.Subquery | exp.Table, pivot: exp.Pivot) -> None:
     select = exp.select(*(key.copy() for key in keys), *outputs).from_(inner)
     select = select.group_by(*keys) if keys else select
     source.replace(exp.Subquery(this=select, alias=alias.copy()))
+
+
+def _truth_word(value: exp.Expr) -> str:
+    """Returns the name of a column of TRUE or FALSE, which sqlglot leaves out; '' of others."""
+    is_truth = isinstance(value, exp.Boolean) or marked_name(value)
+    return duckdb_text(value).lower() if is_truth else ""

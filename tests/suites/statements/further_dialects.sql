@@ -169,4 +169,64 @@ SELECT date_trunc('month', day)::TIMESTAMP, day + 1 > DATE '2024-01-03', AVG(pai
 -- databricks
 SELECT count(*) FROM members m LEFT ANTI JOIN logins l ON m.mid = l.mid
 -- plain
-SELECT COUNT(*) FROM members WHERE mid NOT IN (SELECT mid FROM logins)
+SELECT COUNT(*) FROM members WHERE mid NOT IN (SELECT mid FROM logins);
+-- redshift
+SELECT device, COUNT(*) AS n FROM logins GROUP BY device ORDER BY device DESC LIMIT 1
+-- plain
+SELECT NULL, COUNT(*) FROM logins WHERE device IS NULL;
+-- oracle
+SELECT device, COUNT(*) AS n FROM logins GROUP BY device ORDER BY device DESC FETCH FIRST 1 ROWS ONLY
+-- plain
+SELECT NULL, COUNT(*) FROM logins WHERE device IS NULL;
+-- databricks
+SELECT device, COUNT(*) AS n FROM logins GROUP BY device ORDER BY device LIMIT 1
+-- plain
+SELECT NULL, COUNT(*) FROM logins WHERE device IS NULL;
+-- trino
+SELECT device, COUNT(*) AS n FROM logins GROUP BY device ORDER BY device DESC LIMIT 1
+-- plain
+SELECT device, COUNT(*) FROM logins WHERE device = 'web' GROUP BY 1;
+-- trino
+SELECT concat(level_name, '/', nick) AS k, count(*) FROM (SELECT CAST(level AS varchar) AS level_name, nick FROM members) GROUP BY 1 HAVING count(*) > 0
+-- plain
+SELECT level::VARCHAR || '/' || nick AS k, COUNT(*) FROM members GROUP BY 1;
+-- sqlite
+SELECT CAST(paid AS INTEGER) AS k, COUNT(*) FROM baskets WHERE paid < 3 GROUP BY k HAVING COUNT(*) > 0
+-- plain
+SELECT trunc(paid)::INT, COUNT(*) FROM baskets WHERE paid < 3 GROUP BY 1;
+-- trino
+SELECT CAST(paid AS integer) AS k, count(*) FROM baskets WHERE paid < 3 GROUP BY 1 HAVING count(*) > 0
+-- plain
+SELECT round(paid)::INT, COUNT(*) FROM baskets WHERE paid < 3 GROUP BY 1;
+-- oracle
+SELECT item || '-' || qty AS k, COUNT(*) FROM baskets GROUP BY item || '-' || qty HAVING COUNT(*) > 0
+-- plain
+SELECT item || '-' || qty, COUNT(*) FROM baskets GROUP BY 1;
+-- oracle
+SELECT qty / 2 AS h, COUNT(*) FROM baskets GROUP BY qty / 2
+-- plain
+SELECT qty / 2, COUNT(*) FROM baskets GROUP BY 1;
+-- oracle
+SELECT COUNT(*) FROM logins WHERE TRUNC(seen) BETWEEN DATE '2023-12-31' AND DATE '2024-01-01' AND TO_CHAR(seen, 'HH24') >= '12'
+-- plain
+SELECT COUNT(*) FROM logins WHERE seen::DATE BETWEEN '2023-12-31' AND '2024-01-01' AND hour(seen) >= 12;
+-- redshift
+SELECT item, SUM(paid) / NULLIF(COUNT(*), 0)::float AS a, MEDIAN(qty) >= 0 AS m FROM baskets GROUP BY item
+-- plain
+SELECT item, SUM(paid) / COUNT(*), TRUE FROM baskets GROUP BY item;
+-- databricks
+SELECT item, sum(paid) FILTER (WHERE qty > 1) AS s, initcap(item) AS i FROM baskets GROUP BY item
+-- plain
+SELECT item, SUM(paid) FILTER (WHERE qty > 1), upper(item[1]) || item[2:] FROM baskets GROUP BY item;
+-- trino
+SELECT m.level, count(*) FILTER (WHERE l.ok) AS n FROM members m CROSS JOIN logins l WHERE m.mid = l.mid GROUP BY ROLLUP (m.level)
+-- plain
+SELECT m.level, COUNT(*) FILTER (WHERE l.ok) FROM members m JOIN logins l USING (mid) GROUP BY ROLLUP (m.level);
+-- trino
+WITH t AS (SELECT date_trunc('day', seen) AS d, count(*) AS n FROM logins GROUP BY 1 HAVING count(*) > 0) SELECT d, n, n - lag(n) OVER (ORDER BY d) AS x FROM t
+-- plain
+SELECT d, n, n - lag(n) OVER (ORDER BY d) FROM (SELECT date_trunc('day', seen) AS d, COUNT(*) AS n FROM logins GROUP BY 1);
+-- sqlite
+SELECT count(*) FROM baskets WHERE day BETWEEN '2023-12-30' AND '2024-01-02' AND item NOT LIKE 'T%'
+-- plain
+SELECT COUNT(*) FROM baskets WHERE day BETWEEN '2023-12-30' AND '2024-01-02' AND item <> 'tea'

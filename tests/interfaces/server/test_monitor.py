@@ -5,6 +5,8 @@ import socket
 import threading
 import urllib.error
 import urllib.request
+from contextlib import closing
+from http.client import HTTPConnection
 
 import pytest
 
@@ -54,6 +56,17 @@ def test_budgets_and_statements_are_counted_and_nobody_is_named(served):
     assert 'sqlpriv_statements_total{outcome="run"} 2' in after
     for private in ("ada", "secret", "hidden", "seconds_sum", "SELECT"):
         assert private not in after
+
+
+def test_the_head_alone_is_answered(served):
+    """Load balancers ask for it; it was 501."""
+    host, port = served.server.monitor.address
+    for path, status in (("/healthz", 200), ("/metrics", 200), ("/other", 404)):
+        with closing(HTTPConnection(host, port, timeout=20)) as connection:
+            connection.request("HEAD", path)
+            answer = connection.getresponse()
+            assert (answer.status, answer.read()) == (status, b"")
+            assert int(answer.headers["Content-Length"]) > 0
 
 
 def test_a_vault_that_is_gone_is_no_health(served):

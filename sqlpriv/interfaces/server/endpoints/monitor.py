@@ -179,13 +179,17 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._send(404, "/healthz and /metrics are here\n")
 
+    do_HEAD = do_GET  # noqa: N815 (the name that http.server calls)
+    """Load balancers and uptime checks ask for the head alone."""
+
     def _send(self, status: int, text: str) -> None:
         body = text.encode()
         self.send_response(status)
         self.send_header("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        self.wfile.write(body)
+        if self.command != "HEAD":
+            self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
         """Logs nothing: a scrape is no question."""

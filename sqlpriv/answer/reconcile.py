@@ -21,8 +21,8 @@ brought back to the domain's end: the true mean lies inside, so that this is nea
 interval holds no less often. The strata that are shown then add up to another figure than
 everybody's, which is not moved. It is post-processing: free. For counts and
 sums a_i = 1 and this is the best linear unbiased estimate; for means the a_i are shares, public
-or noised, taken as known. With public weights it takes them at their word: where they are not the
-table's own shares, A and B are figures of two different populations.
+or noised, taken as known. Public weights are not compared with the data: where they differ from
+the table's own shares, A and B are figures of two different populations.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def two_levels(
             _common_deviation(*own, None, counted_apart),
         )
         strata, whole = reconcile(strata, whole, alone, share, common)
-    if recipe.kind == "mean":  # to agree moves some below the least value, and no mean is there
+    if recipe.kind == "mean":  # agreement may move a mean out of its domain, where none can be
         inside = np.clip(strata.values, float(recipe.lower), float(recipe.upper))
         strata = replace(strata, values=inside)
     if recipe.pooled and recipe.kind == "sum":

@@ -30,12 +30,16 @@ _OF_HOURS = frozenset(
     for kind in ("", "trunc ")
     for part in ("century", "decade", "year", "quarter", "month", "week", "day", "hour")
 ) | {"dow", "isodow", "doy", "date", "midnight", "days"}
-"""Operations that are the same of all moments of one hour."""
+"""Operations that have one result for all moments of the same hour."""
 
 
 class Existing(NamedTuple):
-    """Keys whose values depend on each other, as positions among the groups, and the combinations
-    that there are."""
+    """Keys whose values depend on each other, and which combinations of their values can occur.
+
+    Attributes:
+        places: The positions of these keys among the statement's groups.
+        rows: The combinations, a value for each of these keys.
+    """
 
     places: tuple[int, ...]
     rows: Collection[tuple[Value, ...]]

@@ -1,4 +1,6 @@
-"""What an owner sets for one user's spending: tools ask behind one's back, dashboards again.
+"""What an owner sets for one user's spending.
+
+Some tools send queries that their user has not written, and dashboards send theirs again and again.
 
 The rules are an owner's convenience and no part of the privacy claim, which is the budget's: they
 refuse a statement before it is run, by the price that it is quoted.

@@ -1,7 +1,7 @@
-"""What keeps a ledger: SQLite's file (file.py), or a schema of PostgreSQL's (database.py).
+"""Where a ledger's records lie: in a file of SQLite (file.py) or a PostgreSQL schema (database.py).
 
-Both open, begin, commit, undo and mark in one way, which is told here; each says in its own SQL how
-it is connected to, how a transaction begins and what makes it whole.
+This file holds what both have in common: opening, transactions, undoing, and the mark. A subclass
+says in its own SQL how to connect, how a transaction begins, and how its schema is checked.
 """
 
 import fcntl
@@ -20,7 +20,7 @@ from sqlpriv.kernel.terms.budget import Price
 COUNTED = "SELECT " + " + ".join(
     f"(SELECT coalesce(max(id), 0) FROM {table})" for table in ("charge", "budget", "declaration")
 )
-"""How many there are: rows are numbered upwards and never deleted."""
+"""Asks how many records there are: they are numbered upwards, and none is ever deleted."""
 
 
 class Store(ABC):
@@ -39,8 +39,9 @@ class Store(ABC):
         holds_new_charge: Whether the open transaction has written a charge, which could be undone.
 
     Raises:
-        LedgerError: The store is damaged, not ours, not as made, or older than the mark.
-        OperationalError: It cannot be used just now. Both are so of every transaction, too.
+        LedgerError: The store is damaged, not a ledger, its schema was changed, or it is older
+            than its mark.
+        OperationalError: It cannot be used just now. Every transaction may raise these two as well.
     """
 
     ERRORS: ClassVar[type[Exception]]

@@ -1,7 +1,7 @@
 """Locks by number that processes share through a file, or sessions through a PostgreSQL server.
 
-Whoever ends, however it ends, gives up its locks: the kernel of the machine, or the server, sees to
-it. So nothing has to be cleared up after a `kill -9`.
+A process that ends, however it ends, gives up its locks: the operating system, or the PostgreSQL
+server, releases them. So nothing has to be cleared up after a `kill -9`.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ from sqlpriv.errors import OperationalError
 from sqlpriv.kernel.ledger.store import Store
 
 NUMBERS = 2**62
-"""Numbers are below: each is an offset in a file, and a BIGINT."""
+"""All numbers are below this one: each is an offset in a file, and fits a BIGINT."""
 _TAKE = "SELECT n, pg_try_advisory_lock(n) FROM unnest(CAST(? AS BIGINT[])) AS t(n)"
 _GIVE_BACK = "SELECT count(pg_advisory_unlock(n)) FROM unnest(CAST(? AS BIGINT[])) AS t(n)"
 _NOTICE_LOST_MACHINES = (
     "SET tcp_keepalives_idle = 60; SET tcp_keepalives_interval = 10; SET tcp_keepalives_count = 3"
 )
-"""A machine that lost its power says no more; by its own settings a server waits for two hours."""
+"""A machine that lost its power closes no connection. With PostgreSQL's own settings the server
+would notice after two hours, and keep the locks till then; with these it notices in 90 seconds."""
 
 
 class NumberLocks(Protocol):

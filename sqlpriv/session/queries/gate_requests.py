@@ -44,10 +44,12 @@ from sqlpriv.statements import tree as t
 
 TARGET = "max_relative_error"
 LARGEST_SHOWN = 1e8
-"""Epsilon, or rho: no budget is larger, and beside noise of next to nothing no number says more."""
+"""The largest epsilon, or rho, that is shown. No budget is larger, and with so little noise a more
+exact price would tell the reader nothing."""
 SMALLER_STEP = 10.0
-"""How much less precise an answer is tried where the whole budget would leave hardly any noise, of
-which the least price could not be told."""
+"""By how much the search for the least price raises the error at each step. The search begins at
+the whole budget, where noise may round to none: from no noise the least price cannot be computed.
+"""
 
 
 def has_lasting_plan(select: t.Select) -> bool:

@@ -154,9 +154,9 @@ def scaled_tables(pooled: Array, bins: BinEnds) -> Array:
     if is_below.any():
         last = number[is_below][-1]
         to = np.where(is_below & (number < last), np.clip(number - steps, 0, last), to)
-    tables = np.zeros((STEPS.size, pooled.size))
-    np.add.at(tables, (np.arange(STEPS.size)[:, None], to), np.broadcast_to(pooled, to.shape))
-    return tables
+    place = to + pooled.size * np.arange(STEPS.size)[:, None]
+    shares = np.broadcast_to(pooled, to.shape)
+    return np.bincount(place.ravel(), shares.ravel(), to.size).reshape(to.shape)
 
 
 def interpolate(tables: Array, step: Array) -> Array:

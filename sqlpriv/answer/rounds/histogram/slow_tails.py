@@ -157,8 +157,6 @@ def _one_side(
         return no_tails(counts.size).above
     counts = np.where(masses, bare, counts)
     fitted, misfits, slowness = _fit(counts[at], bare[at], ~masses[at], bins, at, sigma, missing)
-    shares = np.zeros((slowness.size, counts.size))
-    shares[:, at] = np.where(is_visible[at], 0.0, fitted / rows - estimated[at])
     is_heavy = slowness > FINITE
     belief = _belief(misfits, PRIOR_FALL * np.maximum(slowness, 0.0))
     heavy = float(belief[is_heavy].sum())
@@ -166,7 +164,9 @@ def _one_side(
         belief = _belief(misfits, 0.0)
     is_kept = belief > NEGLIGIBLE * belief.max()
     belief = belief[is_kept] / belief[is_kept].sum()
-    return SlowTails(shares[is_kept], belief, heavy, rows)
+    shares = np.zeros((belief.size, counts.size))
+    shares[:, at] = np.where(is_visible[at], 0.0, fitted[is_kept] / rows - estimated[at])
+    return SlowTails(shares, belief, heavy, rows)
 
 
 def _belief(misfits: Array, reluctance: Array | float) -> Array:
@@ -212,12 +212,13 @@ def _fit(
     limit = np.maximum(visible_rows, OUTLYING * sigma)
     cut_counts = np.clip(counts, -OUTLYING * sigma, limit)
     hidden, of_hidden = missing or (0.0, np.inf)
+    squares = table**2
 
     def fit_rows(weight: Array) -> Array:
         weight = np.where(bins.atoms[at], 0.0, weight)
         along = table @ (weight * cut_counts) + hidden / of_hidden**2
         return np.asarray(
-            np.maximum(along / np.maximum(table**2 @ weight + of_hidden**-2.0, 1e-300), 0.0)
+            np.maximum(along / np.maximum(squares @ weight + of_hidden**-2.0, 1e-300), 0.0)
         )
 
     rows = fit_rows(weight)

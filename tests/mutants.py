@@ -2585,8 +2585,16 @@ MUTANTS = (
     Mutant(
         "contracts that were read too early are kept",
         ACCESS + "kept_contracts.py",
-        "self._kept = state, kernel.contracts()",
-        "self._kept = kernel.contracts(), 0\n        self._kept = _state_of(kernel), self._kept[0]",
+        "self._kept = state, dict(kernel.contracts())",
+        "self._kept = dict(kernel.contracts()), 0\n"
+        "        self._kept = _state_of(kernel), self._kept[0]",
+        KEPT,
+    ),
+    Mutant(
+        "a program that was planned under another budget is kept",
+        ACCESS + "kept_contracts.py",
+        "dict(kernel.contracts())",
+        "kernel.contracts()",
         KEPT,
     ),
     Mutant(

@@ -156,7 +156,8 @@ def scaled_tables(pooled: Array, bins: BinEnds) -> Array:
         to = np.where(is_below & (number < last), np.clip(number - steps, 0, last), to)
     place = to + pooled.size * np.arange(STEPS.size)[:, None]
     shares = np.broadcast_to(pooled, to.shape)
-    return np.bincount(place.ravel(), shares.ravel(), to.size).reshape(to.shape)
+    summed = np.bincount(place.ravel(), shares.ravel(), to.size)
+    return np.asarray(summed, float).reshape(to.shape)
 
 
 def interpolate(tables: Array, step: Array) -> Array:

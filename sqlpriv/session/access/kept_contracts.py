@@ -34,7 +34,9 @@ class KeptContracts:
         kept, state = self._kept, _state_of(kernel)
         if kept is not None and kept[0] == state:
             return kept[1]
-        self._kept = state, kernel.contracts()
+        # a copy: plans are kept by the object, and the kernel returns its own again where a budget
+        # alone was declared
+        self._kept = state, dict(kernel.contracts())
         return self._kept[1]
 
     def usable_contracts_of(self, kernel: Kernel, principal: str) -> dict[str, TableContract]:

@@ -181,3 +181,20 @@ def test_explain_of_what_cannot_be_asked_says_so(analyst):
     for asked in ("SELECT nothing FROM made", "SELECT * FROM nowhere", "SELECT * FROM range(9999)"):
         with pytest.raises(sqlpriv.ProgrammingError):
             analyst.execute(f"EXPLAIN PRIVACY {asked}")
+
+
+def test_names_are_shown_as_they_were_created(tmp_path):
+    """SHOW PRIVACY TABLES and comments of tables said kundennr of kunden."""
+    with sqlpriv.connect(tmp_path / "kunden.duckdb", role="owner") as owner:
+        owner.execute('CREATE TABLE "Kunden" ("KundenNr" BIGINT PRIMARY KEY)')
+        owner.execute("CREATE TABLE Posten AS SELECT range % 9 AS Kunde FROM range(20)")
+        owner.execute("ALTER TABLE kunden ADD PRIVACY_KEY (kundennr)")
+        owner.execute("ALTER TABLE kunden SET PU")
+        owner.execute("ALTER TABLE posten SET PRIVACY BOUND (rows_per_unit = 3)")
+        owner.execute("ALTER TABLE posten ADD PRIVACY_LINK (kunde) REFERENCES kunden(kundennr)")
+        rows = {row[0]: row[2:4] for row in owner.execute("SHOW PRIVACY TABLES").fetchall()}
+    assert rows["Kunden"] == ("Kunden", "KundenNr")
+    assert rows["Posten"][0] == "Kunden"
+    with sqlpriv.connect(tmp_path / "kunden.duckdb") as analyst:
+        comments = analyst.execute("SELECT comment FROM duckdb_tables()").fetchall()
+    assert any("protects each KundenNr of Kunden" in str(comment) for comment in comments)

@@ -43,18 +43,19 @@ _LONGEST = 60
 
 def tables(contracts: Mapping[str, TableContract]) -> pa.Table:
     """SHOW PRIVACY TABLES: every table of the vault, and whom it protects."""
+    written = {name: unit_as_written(contract, contracts) for name, contract in contracts.items()}
     rows = [
         {
             "table": c.table,
             "status": status(c),
-            "unit_table": c.unit.table if c.unit else None,
-            "privacy_key": ", ".join(c.unit.columns if c.unit else c.key) or None,
+            "unit_table": written[name][0] if c.unit else None,
+            "privacy_key": written[name][1] or None,
             "rows_per_unit": c.unit.rows_per_unit if c.unit else None,
             "groups_per_unit": c.unit.groups_per_unit if c.unit else None,
             "columns": len(c.columns),
             "domains": sum(x.domain is not None for x in c.columns),
         }
-        for c in contracts.values()
+        for name, c in contracts.items()
     ]
     fields = [
         ("table", pa.string()),
@@ -67,6 +68,21 @@ def tables(contracts: Mapping[str, TableContract]) -> pa.Table:
         ("domains", pa.int64()),
     ]
     return _table(rows, fields)
+
+
+def unit_as_written(
+    contract: TableContract, contracts: Mapping[str, TableContract]
+) -> tuple[str, str]:
+    """Returns the table whose units a table protects, and their key, as they were created.
+
+    Contracts keep names in lower case, by which they are compared.
+    """
+    unit = contract.unit
+    table, columns = (unit.table, unit.columns) if unit else (contract.table, contract.key)
+    of = contracts.get(table.lower())
+    names = {column.name.lower(): column.name for column in of.columns} if of else {}
+    listed = ", ".join(names.get(column.lower(), column) for column in columns)
+    return of.table if of else table, listed
 
 
 def status(contract: TableContract) -> str:

@@ -48,7 +48,8 @@ TITLES = {
 """INITCAP of other dialects, by what ends a word, as DuckDB's text with `x` for the argument:
 whatever is no letter or digit, the signs of BigQuery and Snowflake, or a blank alone."""
 SAME_REAL = "same_real"
-"""A number with digits behind the point: in SQL Server's dialect AVG of whole ones is whole."""
-WHOLE_AVERAGE = "AVG of whole numbers is a whole number in tsql"
+"""A number with digits behind the point: in SQL Server's and Redshift's dialects AVG of whole ones
+is whole."""
+WHOLE_AVERAGE = "AVG of whole numbers is a whole number in tsql and redshift"
 REAL_AVERAGE = "write AVG(CAST(x AS FLOAT))"
 """What is said of such an AVG, and what to write."""

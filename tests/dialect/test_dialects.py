@@ -112,6 +112,8 @@ REFUSED = [
     ("mysql", "CREATE TABLE t (a INT)", "CREATE is not read in mysql", (1, 1)),
     ("postgres", "SELECT 'open", "never closed", (1, 8)),
     ("redshift", "SELECT DATEDIFF(week, a, b) FROM t", "datediff with", (1, 8)),
+    ("redshift", "SELECT AVG(COUNT(a)) FROM t", "a whole number in tsql and redshift", (1, 8)),
+    ("redshift", "SELECT CAST(a AS INT) FROM t", "redshift makes a whole number", (1, 13)),
     ("redshift", "SELECT trunc(a) FROM t", "as in redshift", (1, 8)),
     ("redshift", "SELECT CAST(a AS DECIMAL) FROM t", "other digits in redshift", None),
     ("databricks", "SELECT datediff(MONTH, a, b) FROM t", "datediff with", (1, 8)),

@@ -266,6 +266,17 @@ def test_a_missing_column_is_said_before_a_missing_price(session: Session) -> No
         session.execute(f"SET privacy_epsilon = {EPSILON}")
 
 
+def test_a_mean_of_whole_numbers_is_whole_in_redshift(session: Session) -> None:
+    before = session.budgets()
+    session.execute("SET privacy_dialect = 'redshift'")
+    try:
+        with pytest.raises(Refused, match="is a whole number in tsql and redshift"):
+            session.execute("SELECT AVG(qty) AS a FROM baskets")
+    finally:
+        session.execute("RESET privacy_dialect")
+    assert session.budgets() == before
+
+
 def test_a_query_that_is_no_select_is_named(session: Session) -> None:
     with pytest.raises(Refused, match="begins with TABLE is not answered"):
         session.execute("TABLE people")

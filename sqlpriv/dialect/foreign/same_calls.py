@@ -168,7 +168,8 @@ def write_call(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     if name in ("grouping sets", "rollup", "cube", "all"):
         node.set("this", name.upper())
         return node
-    if name == "avg" and rewriter.dialect == "tsql" and not is_fractional(arguments[0], "tsql"):
+    cuts_means = name == "avg" and rewriter.written in ("tsql", "redshift")
+    if cuts_means and not is_fractional(arguments[0], "tsql"):
         if is_whole(arguments[0]) or not arguments[0].find(exp.Column):
             raise rewriter.refuse(node, WHOLE_AVERAGE, REAL_AVERAGE)
         arguments = [duckdb_call(SAME_REAL, arguments[0]), *arguments[1:]]

@@ -327,7 +327,7 @@ def write_cast(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     if rewriter.dialect == "sqlite" and kind in WHOLE_TYPES and function_name(arg) == "strftime":
         part = _PARTS_OF_FORMAT.get(arg.expressions[1].name)
         return duckdb_call(part, arg.expressions[0]) if part else node
-    if kind in WHOLE_TYPES and rewriter.dialect != "postgres" and not is_whole(arg):
+    if kind in WHOLE_TYPES and rewriter.written != "postgres" and not is_whole(arg):
         if rewriter.dialect not in _WHOLE_BY:
             raise rewriter.refuse(
                 node,

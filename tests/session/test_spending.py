@@ -125,11 +125,11 @@ def test_a_budget_of_periods_says_what_it_promises_and_shows_all_that_was_spent(
     [
         (
             "epsilon = 1, per = 'fortnight'",
-            "per day, week, month, quarter, year, not per fortnight",
+            "per day, week, month, quarter or year, not per fortnight",
         ),
         ("epsilon = 1, until = 'soon'", "until is a day"),
         ("epsilon = 1, until = 3", "until is a day"),
-        ("epsilon = 1, per = 'month', total = 0.5", "not below the budget of one"),
+        ("epsilon = 1, per = 'month', total = 0.5", "less than the budget of one"),
         ("epsilon = 1, total = -3", "a privacy loss lies between"),
         ("per = 'month'", "a budget is"),
     ],

@@ -892,17 +892,38 @@ MUTANTS = (
     # --- only units beyond their bounds are ranked; statements without strata by what they read ---
     Mutant(
         "a unit of one row too many is within its bound",
-        K + "sql/dialect.py",
-        "max(sqlpriv_n) > {4}",
-        "max(sqlpriv_n) > {4} + 1",
+        K + "sql/queries.py",
+        'else f"count(*) > {m}"',
+        'else f"count(*) > {m} + 1"',
+        BEYOND,
+    ),
+    Mutant(
+        "a unit of one row too many in a stratum is within its bound",
+        K + "sql/queries.py",
+        "max(sqlpriv_n) > {m}",
+        "max(sqlpriv_n) > {m} + 1",
+        BEYOND,
+    ),
+    Mutant(
+        "a unit of one row too many at an input is within its bound",
+        K + "sql/relations.py",
+        "count(*) > {most}",
+        "count(*) > {most} + 1",
         BEYOND,
     ),
     Mutant(
         "units of few rows may be in all strata",
-        K + "sql/dialect.py",
-        " OR count(*) > {5}",
+        K + "sql/queries.py",
+        " OR count(*) > {g}",
         "",
         BEYOND,
+    ),
+    Mutant(
+        "strata of a unit beyond its bounds are not ranked",
+        K + "sql/queries.py",
+        'f"{within} AND {among}" if strata else within',
+        "within",
+        SENSITIVITY,
     ),
     Mutant(
         "units beyond their bounds are left out",
@@ -914,8 +935,8 @@ MUTANTS = (
     Mutant(
         "the row of NULLs is counted",
         K + "sql/dialect.py",
-        "CASE WHEN {2} IS NOT NULL THEN {6} END",
-        "{6}",
+        "CASE WHEN {2} IS NOT NULL THEN {5} END",
+        "{5}",
         BEYOND,
     ),
     Mutant(

@@ -167,14 +167,14 @@ _DUCKDB_FORMS = {
     "wide sum": "sum({0})",
     "hash": "hash(hash({0}::UBIGINT, {1}))",
     "ascending": "{0}",
-    # those of units with more than {4} in a group of {3}, or in more than {5} groups, pass tests;
+    # those of units of which {4} is true, in {3}: all rows, or their numbers by stratum, pass {5};
     # a row of NULLs goes the whole way, and out
     "kept": "WITH sqlpriv_all AS MATERIALIZED ({0} UNION ALL SELECT NULL{1}),"
     " sqlpriv_beyond AS MATERIALIZED (SELECT {2} AS unit"
-    " FROM (SELECT {2}, count(*) AS sqlpriv_n FROM sqlpriv_all GROUP BY {3})"
-    " GROUP BY {2} HAVING max(sqlpriv_n) > {4} OR count(*) > {5} OR {2} IS NULL)"
+    " FROM {3} GROUP BY {2} HAVING {4} OR {2} IS NULL)"
     f" SELECT * FROM sqlpriv_all ANTI {_BEYOND} UNION ALL SELECT * FROM sqlpriv_all SEMI {_BEYOND}"
-    " QUALIFY CASE WHEN {2} IS NOT NULL THEN {6} END",
+    " QUALIFY CASE WHEN {2} IS NOT NULL THEN {5} END",
+    "strata": "(SELECT {0}, count(*) AS sqlpriv_n FROM sqlpriv_all GROUP BY {1})",
     "inner": "JOIN",
     "left": "LEFT JOIN",
     "semi": "SEMI JOIN",

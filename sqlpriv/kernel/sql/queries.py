@@ -252,7 +252,8 @@ def bounding(columns: Mapping[str, str], scope: Scope, strata: Sequence[a.Key]) 
 
     Claim: a unit that has at most m rows in each of at most g strata passes both tests with every
     row. So units are counted, and only the rows of those beyond are ranked: a window over all rows
-    costs ten times as much. Each row is in one of the two parts, as no unit's name is NULL. A row
+    costs ten times as much. Without strata a unit has one, and g is 1 at least: its rows are
+    counted. Each row is in one of the two parts, as no unit's name is NULL. A row
     of NULLs is counted, met and ranked with them, and left out at last: so the first row of a unit,
     and the first unit beyond its bounds, set up no table and no window that is not there.
 
@@ -273,10 +274,9 @@ def bounding(columns: Mapping[str, str], scope: Scope, strata: Sequence[a.Key]) 
         "SELECT * FROM rows",
         ", NULL" * len(columns),
         "u",
-        per_stratum,
-        m,
-        g,
-        f"{within} AND {among}",
+        scope.dialect.form("strata", "u", per_stratum) if strata else "sqlpriv_all",
+        f"max(sqlpriv_n) > {m} OR count(*) > {g}" if strata else f"count(*) > {m}",
+        f"{within} AND {among}" if strata else within,
     )
 
 

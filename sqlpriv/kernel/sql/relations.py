@@ -354,9 +354,8 @@ class Scope(Expressions):
             self.select([(column, self.texts[n]) for n, column in self.columns.items()]),
             ", NULL" * len(names),
             UNIT,
-            UNIT,
-            most,
-            1,
+            "sqlpriv_all",
+            f"count(*) > {most}",
             f"row_number() OVER (PARTITION BY {UNIT} ORDER BY {order}) <= {most}",
         )
         self.base, self.owner = f"({kept}) AS {ROW}", f"{ROW}.{UNIT}"

@@ -36,7 +36,7 @@ RELATIONS: dict[str, a.Relation] = {
         a.PerUnit(SCAN, (("s", S), ("t", T))), OTHER, a.Call("=", (T, a.Col("q.t")))
     ),
 }
-RANK_ALL = "SELECT * FROM ({0}) AS sqlpriv_row QUALIFY {6}"
+RANK_ALL = "SELECT * FROM ({0}) AS sqlpriv_row QUALIFY {5}"
 
 
 def fill(engine: Engine, made: TableContract, seed: int) -> None:

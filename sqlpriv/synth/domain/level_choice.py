@@ -6,7 +6,9 @@ histograms, whose price is of the size of a measured table's. So pairs are coars
 large; what lies inside a level is drawn by the column's own, finer distribution.
 
 Values of their own level come first: those that hold half of a level's share or more. The others
-make levels of about as many rows each.
+make levels of about as many rows each. What is left between them, or beyond them, and holds hardly
+a row becomes part of a neighbour: as a level of its own it would get the rows that the noise of the
+method's tables says, and be drawn evenly over a tail of years.
 """
 
 from __future__ import annotations
@@ -19,6 +21,8 @@ from numpy.typing import NDArray
 from sqlpriv.synth.domain.histogram_rounds import Density
 
 PAIR = 2.0
+EMPTY = 0.25
+"""A level of fewer rows than this part of a level's share, and than a count's noise, is none."""
 FEWEST = 4
 """Levels are not fewer than this: of two, no correlation would be seen."""
 
@@ -65,7 +69,31 @@ def chosen_levels(density: Density, most: int, all_of_them: bool = False) -> NDA
         if cut is None:
             break
         starts.add(cut)
+    if not all_of_them:
+        _merge_empty(density, starts, min(density.sigma, EMPTY * share))
     return np.array(sorted(starts), dtype=np.int64)
+
+
+def _merge_empty(density: Density, starts: set[int], least: float) -> None:
+    """Takes away starts until every level, or the only one, holds at least so many rows: an empty
+    one is joined to the neighbour of lower density, so that values of their own level stay alone.
+
+    >>> levels = {0, 1, 2, 3}
+    >>> _merge_empty(Density(np.array([0, 1, 2, 300]), np.array([60.0, 40, 0]), 2.0), levels, 2.0)
+    >>> sorted(levels)
+    [0, 1, 3]
+    """
+    running = np.concatenate([[0.0], np.cumsum(density.rows)])
+    while len(starts) > 2:
+        ends = np.array(sorted(starts))
+        held = running[ends[1:]] - running[ends[:-1]]
+        dense = held / (density.ends[ends[1:]] - density.ends[ends[:-1]])
+        level = int(np.argmin(held))
+        if held[level] >= least:
+            return
+        below = dense[level - 1] if level else np.inf
+        above = dense[level + 1] if level + 1 < len(held) else np.inf
+        starts.discard(int(ends[level] if below <= above else ends[level + 1]))
 
 
 def _best_cut(rows: NDArray[np.float64], starts: list[int], share: float) -> int | None:

@@ -22,6 +22,8 @@ SHARE = 0.05
 """Of all rows, in the tail; more where so few could not be told from noise."""
 SURE = 6.0
 """Standard deviations of noise that the tail's rows must be."""
+SEEN = 3.0
+"""The same, of a tail that lies behind equal values: nothing of the body says that there is one."""
 CLUMP = 4.5
 """Standard deviations above the fitted tail from which on a run of parts is no part of it: a heap,
 or other values than those of the body. The tail begins with them then. Some thousand runs,
@@ -54,16 +56,19 @@ def fit_upper_tail(ends: Ints, free: Floats, covariance: Floats) -> tuple[int, F
     (0, True, True)
     """
     begin = _tail_begin(ends, free, covariance)
+    beyond, spread = _rows_beyond(free, covariance)
+    if begin and beyond[begin] < SEEN * spread[begin]:
+        return begin, np.zeros(len(free) - begin)
     while True:
-        beyond = (ends[begin:] - ends[begin]).view(np.uint64)  # of an interval of 2^63 numbers, too
-        rows = _fit(beyond.astype(np.float64), free[begin:], covariance[begin:, begin:])
+        far = (ends[begin:] - ends[begin]).view(np.uint64)  # of an interval of 2^63 numbers, too
+        rows = _fit(far.astype(np.float64), free[begin:], covariance[begin:, begin:])
         left, noise = free[begin:] - rows, covariance[begin:, begin:]
         clump = _clump_begin(left, noise)
         if not clump:
             break
         begin += clump
-    loose, spread = (LOOSE * rows) ** 2, np.maximum(np.diag(noise), 1e-12)
-    return begin, np.maximum(rows + loose / (loose + spread) * left, 0.0)
+    loose, variance = (LOOSE * rows) ** 2, np.maximum(np.diag(noise), 1e-12)
+    return begin, np.maximum(rows + loose / (loose + variance) * left, 0.0)
 
 
 def _tail_begin(ends: Ints, free: Floats, covariance: Floats) -> int:

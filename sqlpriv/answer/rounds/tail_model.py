@@ -27,12 +27,8 @@ from sqlpriv.answer.rounds.histogram.slow_tails import BothSlowTails, slow_tails
 from sqlpriv.answer.rounds.histogram.tail_constants import (
     ATOM,
     CLEAR,
-    CLEAR_CLUMP,
-    CLUMP_BINS,
-    CLUMP_RELUCTANCE,
     DECAYS,
     FEWEST_BINS,
-    LIKELY_CLUMP,
     MANY,
     MOST_UNSEEN,
     OUTLYING,
@@ -235,7 +231,7 @@ def _with_hidden(
     if body.size:
         distance = np.abs(np.arange(counts.size)[:, None] - body).min(axis=1)
         is_open = ~is_visible & ~bins.special
-        where = place_hidden(counts, distance, is_open, (rest * rows, miscount), released.sigma)
+        where = place_hidden(counts, distance, is_open, rest * rows, released.sigma)
     else:
         where = np.where(is_visible, 0.0, np.maximum(counts, 0.0))
     if not where.any():
@@ -245,74 +241,37 @@ def _with_hidden(
 
 
 def place_hidden(
-    counts: Array,
-    distance: Array,
-    is_open: NDArray[np.bool_],
-    rows: tuple[float, float],
-    sigma: float,
+    counts: Array, distance: Array, is_open: NDArray[np.bool_], rows: float, sigma: float
 ) -> Array:
     """Returns in which bins rows are that no bin shows, adding up to 1 where any bin is open.
 
     They are the fewer the farther from visible bins, by a factor of `DECAYS` from bin to bin: the
     mean over these, the flatter the less likely before, weighted by how likely they make the noised
-    counts. A tenth of all rows may lie on a plateau of bins that are each below the noise; together
-    they are not. Or they are a clump of their own, the same number in each of `CLUMP_BINS` bins
-    anywhere: where that is likelier than that they go on from what is seen, they are in such.
+    counts. A
+    tenth of all rows may lie on a plateau of bins that are each below the noise; together they are
+    not.
 
     Args:
         counts: Noised, of shape (bins,).
         distance: Of each bin from the nearest visible one, in bins.
         is_open: Which bins may hold them.
-        rows: How many they are, and the standard deviation of that.
-        sigma: Standard deviation of the counts' noise.
+        rows: How many they are.
+        sigma: Standard deviation of the noise.
 
-    Twenty bins of 50 rows under a noise of 50 are told from a tail that falls off, and a clump far
-    beyond all others is found by what its bins hold together:
+    Twenty bins of 50 rows under a noise of 50 are told from a tail that falls off:
 
     >>> counts, far = np.append(np.full(20, 50.0), np.zeros(4)), np.arange(1, 25)
-    >>> [place_hidden(counts, far, far > 0, (1000.0, 1.0), sigma)[10:20].sum().round(2).item()
+    >>> [place_hidden(counts, far, far > 0, 1000.0, sigma)[10:20].sum().round(2).item()
     ...  for sigma in (50.0, 500.0)]
-    [0.38, 0.05]
-    >>> counts = np.append(np.zeros(20), np.full(8, 60.0))
-    >>> placed = place_hidden(counts, np.arange(1, 29), counts >= 0, (500.0, 50.0), 25.0)
-    >>> bool(placed[20:].sum() > 0.95)
-    True
+    [0.14, 0.05]
     """
-    falling = np.where(is_open, DECAYS[:, None] ** distance, 0.0)
-    clumps = _clumps(is_open)
-    tables = np.concatenate([falling, clumps])
+    tables = np.where(is_open, DECAYS[:, None] ** distance, 0.0)
     tables = tables / np.maximum(tables.sum(axis=1, keepdims=True), 1e-300)
-    noised = np.where(is_open, np.clip(counts, -OUTLYING * sigma, OUTLYING * sigma), 0.0)
-    precision = max(sigma, 0.01) ** -2.0
-    number, of_number = rows[0], max(rows[1], 1e-3) ** -2.0
-    information = (tables**2).sum(axis=1) * precision + of_number
-    fit = (tables @ noised * precision + number * of_number) ** 2 / information / 2
-    fit -= np.log(information) / 2
-    reluctance = CLUMP_RELUCTANCE + np.log(max(len(clumps), 1))
-    fit -= np.append(RELUCTANCE * np.arange(DECAYS.size), np.full(len(clumps), reluctance))
+    noised = np.clip(counts, -OUTLYING * sigma, OUTLYING * sigma)
+    fit = -((noised - rows * tables) ** 2)[:, is_open].sum(axis=1) / (2 * max(sigma, 0.01) ** 2)
+    fit -= RELUCTANCE * np.arange(DECAYS.size)
     weight = np.exp(fit - fit.max())
-    deviations = tables @ noised / np.sqrt((tables**2).sum(axis=1) / precision + 1e-300)
-    weight[DECAYS.size :][deviations[DECAYS.size :] < CLEAR_CLUMP] = 0.0
-    of_clumps = weight[DECAYS.size :]
-    if of_clumps.sum() > weight.sum() / 2:
-        weight[: DECAYS.size] = 0.0
-        of_clumps[of_clumps < LIKELY_CLUMP * of_clumps.max()] = 0.0
-    else:
-        of_clumps[:] = 0.0
     return np.asarray(weight @ tables / weight.sum())
-
-
-def _clumps(is_open: NDArray[np.bool_]) -> Array:
-    """Returns runs of `CLUMP_BINS` bins, half of each shared with the next, of shape (runs, bins):
-    1 in the bins that are open; those whose ends are not are left out."""
-    runs = []
-    for length in CLUMP_BINS:
-        for start in range(0, is_open.size - length + 1, length // 2):
-            run = np.zeros(is_open.size)
-            run[start : start + length] = is_open[start : start + length]
-            if is_open[start] and is_open[start + length - 1]:
-                runs.append(run)
-    return np.array(runs).reshape(-1, is_open.size)
 
 
 def noise_level(release: Release, chance: float) -> float:

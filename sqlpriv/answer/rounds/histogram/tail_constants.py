@@ -21,12 +21,6 @@ searched, and its figure is what was seen with it.
 |  |  | held .07; 0.95 and 1 made rare errors of 1,000 rows of Pareto 1.5 larger |
 | RELUCTANCE | 5 | measured: [2]. Noise alone says 5 in one of 150; with 0 the errors of 1,000 |
 |  |  | rows in 18 strata were 5 to 15 times as large |
-| CLUMP_BINS | 4, 8, 16 | set: one, two and four doublings of the values |
-| CLUMP_RELUCTANCE | 2 | measured: [4]. Of 12 answers on cell 430 groups' intervals held .82 with |
-|  |  | 2, .65 with 5, .52 without clumps |
-| CLEAR_CLUMP | 3.5 | derived: of some 50 runs of bins one in 100 tables has so many. Without, 4 |
-|  |  | of 117 answers without a clump had one, and one of these 800 times the error |
-| LIKELY_CLUMP | 0.05 | set |
 | OUTLYING | 4 | set |
 
 **Tails that go on from what is seen** (`pooled_histogram`)
@@ -102,7 +96,6 @@ searched, and its figure is what was seen with it.
 2. `python tests/bench/coverage.py --rows 300 1000 --strata 1 18`: intervals and errors, shape by
    shape; real columns with `--tables`. `regret.py` takes the same options and compares estimators.
 3. `pytest -m slow tests/answer/test_means_example.py`: intervals of census strata.
-4. `python tests/bench/random_shapes.py --cells 401 551`.
 """
 
 from __future__ import annotations
@@ -124,13 +117,6 @@ DECAYS = np.array([SLOWEST_FALL, 0.8, 0.85, 0.9])
 RELUCTANCE = 5.0
 """Of hidden rows, from bin to bin, and how much likelier, by its logarithm, each has to make the
 counts than the one before."""
-CLUMP_BINS, LIKELY_CLUMP = (4, 8, 16), 0.05
-"""Lengths of clumps of hidden rows that are looked for, and how likely one is, as a part of the
-likeliest, that is counted on."""
-CLUMP_RELUCTANCE = 2.0
-"""How much less likely all clumps are than that hidden rows go on from what is seen."""
-CLEAR_CLUMP = 3.5
-"""What the bins of a clump hold together, in standard deviations of their noise."""
 OUTLYING = 4.0
 """By how many standard deviations a count in the noise may speak for or against a tail: Laplace
 noise has outliers, which would decide alone."""

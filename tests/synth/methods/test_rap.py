@@ -124,3 +124,10 @@ def test_rap_plus_plus_is_named_in_quotes(tmp_path):
         text = 'CREATE SYNTHETIC TABLE s AS SELECT a, b FROM people USING "rap++"'
         told = owner.execute(f"EXPLAIN PRIVACY {text} OPTIONS (epsilon = 0.5)").table
     assert "tables and slices" in str(told.to_pylist())
+
+
+@pytest.mark.parametrize("method", ["rap", "rap++"])
+def test_more_columns_than_it_ends_on_within_a_minute_are_refused(method):
+    wide = contract({f"c{k}": ("INTEGER", Categories((0, 1))) for k in range(81)})
+    with pytest.raises(Refused, match="80 columns at most, not 81"):
+        prepare(wide, [f"c{k}" for k in range(81)], (), None, method, {}, rho_of(1.0, 1e-9))

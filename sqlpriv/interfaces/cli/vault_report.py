@@ -63,17 +63,13 @@ def report(vault: ChosenVault, page: Path) -> None:
     from sqlpriv.system.database_files import refuse_database
     from sqlpriv.system.whole_files import building, into_place
 
-    if page.suffix.lower() not in ("", ".html", ".htm"):
-        raise click.UsageError(
-            f"the page is HTML, not {page.suffix[1:]}: write --to {page.with_suffix('.html')}"
-            " (a browser prints it as a PDF)."
-        )
     settings = vault.settings
     if settings.role is None and Path(settings.vault).exists():  # a file, not a server
         vault = replace(vault, settings=replace(settings, role="owner"))
     built = building(page)
     try:
         refuse_database(page)
+        _refuse_other_kinds(page)
         with vault.open() as session:
             text = report_page(report_facts(session), dt.datetime.now(dt.UTC).date())
         built.write_text(text, encoding="utf-8")
@@ -83,3 +79,11 @@ def report(vault: ChosenVault, page: Path) -> None:
     except OSError as error:
         raise click.UsageError(f"{page} cannot be written: {error.strerror}.") from None
     click.echo(f"wrote {page}", err=True)
+
+
+def _refuse_other_kinds(page: Path) -> None:
+    if page.suffix.lower() not in ("", ".html", ".htm"):
+        raise click.UsageError(
+            f"the page is HTML, not {page.suffix[1:]}: write --to {page.with_suffix('.html')}"
+            " (a browser prints it as a PDF)."
+        )

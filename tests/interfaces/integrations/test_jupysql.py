@@ -1,5 +1,7 @@
 """JupySQL's %sql, over the dialect and over a plain connection, in an IPython shell of its own."""
 
+import atexit
+
 import pytest
 
 import sqlpriv
@@ -28,6 +30,8 @@ def shell(tmp_path, monkeypatch):
     made.run_line_magic("config", "SqlMagic.feedback = 0")
     yield made
     made.run_line_magic("reload_ext", "sql")
+    made.atexit_operations()  # while its folder exists; pytest has removed that when Python ends
+    atexit.unregister(made.atexit_operations)
 
 
 def ask(shell, sql):

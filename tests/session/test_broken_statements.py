@@ -81,6 +81,19 @@ def test_a_broken_statement_is_explained_or_refused(session):
     assert 0 < explain_broken(session, 1, 150) < 150
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT VAR_POP( DISTINCT ), COUNT(*) FROM odd",
+        "SELECT educ, SUM(SUM( DISTINCT )) OVER (ORDER BY educ) FROM people GROUP BY educ",
+        "SELECT COUNT(*) FROM events e JOIN (SELECT DISTINCT FROM sources) c ON c.source = 1",
+    ],
+)
+def test_nothing_where_values_belong_is_refused(session, text):
+    with pytest.raises(Error):
+        session.execute(f"EXPLAIN PRIVACY {text}")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2, 12))
 def test_many_broken_statements_are_explained_or_refused(session, seed):

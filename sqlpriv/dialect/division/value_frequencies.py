@@ -50,7 +50,7 @@ def is_of_frequencies(node: exp.Expr, *, ends: bool = False) -> bool:
         return False
     distinct = _distinct_part(call)
     if distinct is not None:
-        return name != "count" or isinstance(distinct.expressions[0], exp.Tuple)
+        return name != "count" or any(isinstance(x, exp.Tuple) for x in distinct.expressions[:1])
     if isinstance(call.expressions[0], exp.Order):
         return False  # the first by an order is a row's matter
     return name in NAMES or (ends and name in _ENDS)
@@ -85,6 +85,8 @@ def over_frequencies(
         call, kept = node.this, node.expression.this
     distinct = _distinct_part(call)
     args = distinct.expressions if distinct is not None else call.expressions
+    if not args:
+        raise NotDivisible("DISTINCT of nothing")
     of = args[0].expressions if isinstance(args[0], exp.Tuple) else [args[0]]
     names = [f"{VALUE}{i}" for i in range(len(of))] if len(of) > 1 else [VALUE]
     counts = exp.Select()

@@ -204,7 +204,7 @@ def _rows_of(source: exp.Expr) -> _Rows | None:
         source = cte.this
     if isinstance(source, exp.Subquery):
         source = source.this
-    if isinstance(source, exp.Select) and isinstance(source.expressions[0], exp.Star):
+    if isinstance(source, exp.Select) and source.expressions == [exp.Star()]:
         inner = source.args.get("from_")
         clauses = [name for name, value in source.args.items() if value]
         if inner is None or {*clauses} - {"expressions", "from_", "kind"}:

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from sqlpriv.errors import OperationalError, Refused, VaultBusy
 from sqlpriv.system import whole_files
+from sqlpriv.system.database_files import RELEASE
 from sqlpriv.system.quiet_engine import open_engine
 
 STORAGE_VERSION = "v1.2.0"
@@ -202,7 +203,7 @@ def _apply_change(building: Path, change: Callable[[duckdb.DuckDBPyConnection], 
 
 def beside(vault: Path) -> ReleaseStore:
     """Returns the released tables of a vault; their file lies beside it."""
-    return ReleaseStore(vault.with_suffix(".release.duckdb"))
+    return ReleaseStore(vault.with_suffix(RELEASE))
 
 
 def refuse_foreign(name: str, comments: Mapping[str, str | None]) -> None:

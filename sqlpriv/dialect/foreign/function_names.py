@@ -76,6 +76,22 @@ _Writers = dict[str, writers.Writer]
 _LEAST: _Writers = {name: writers.null_if_any(name) for name in ("least", "greatest")}
 _SUBSTRING: _Writers = {"substring": writers.substring, "substr": writers.substring}
 _PADDING: _Writers = {name: padding(name) for name in ("lpad", "rpad")}
+
+
+def _pattern_calls(dialect: str, extract: str) -> _Writers:
+    """Returns the three functions of patterns of which DuckDB's do the same.
+
+    Args:
+        dialect: Whose patterns they are.
+        extract: What the dialect calls the one that returns the first match.
+    """
+    return {
+        "regexp_like": pattern_call("regexp_matches", dialect),
+        "regexp_replace": pattern_call("regexp_replace", dialect, all_matches=True),
+        extract: pattern_call("regexp_extract", dialect, or_null=True),
+    }
+
+
 _WRITTEN: dict[str, _Writers] = {
     "postgres": {
         **(_SUBSTRING | _PADDING),
@@ -140,9 +156,7 @@ _WRITTEN: dict[str, _Writers] = {
         "elt": writers.item_in_list,
         "str_to_date": day_of_text("mysql"),
         "timestampdiff": writers.whole_units("ufl"),
-        "regexp_like": pattern_call("regexp_matches", "mysql"),
-        "regexp_replace": pattern_call("regexp_replace", "mysql", all_matches=True),
-        "regexp_substr": pattern_call("regexp_extract", "mysql", or_null=True),
+        **_pattern_calls("mysql", "regexp_substr"),
     },
     "tsql": {
         **_SUBSTRING,
@@ -181,9 +195,7 @@ _WRITTEN: dict[str, _Writers] = {
         "date_format": moment_format("mysql"),
         "format_datetime": moment_format("spark"),
         "listagg": writers.joined_list,
-        "regexp_like": pattern_call("regexp_matches", "trino"),
-        "regexp_replace": pattern_call("regexp_replace", "trino", all_matches=True),
-        "regexp_extract": pattern_call("regexp_extract", "trino", or_null=True),
+        **_pattern_calls("trino", "regexp_extract"),
     },
     "oracle": {
         **(_LEAST | _SUBSTRING | _PADDING),
@@ -193,9 +205,7 @@ _WRITTEN: dict[str, _Writers] = {
         "to_char": moment_format("oracle"),
         "to_date": day_of_text("oracle"),
         "concat": writers.texts_without_null,
-        "regexp_like": pattern_call("regexp_matches", "oracle"),
-        "regexp_replace": pattern_call("regexp_replace", "oracle", all_matches=True),
-        "regexp_substr": pattern_call("regexp_extract", "oracle", or_null=True),
+        **_pattern_calls("oracle", "regexp_substr"),
         "ratio_to_report": writers.rename("ratio_to_report"),
     },
     "sqlite": {

@@ -40,12 +40,12 @@ def restore(folder: Path, vault: Path, older: bool) -> None:
     """Put the backup in FOLDER back at VAULT. A ledger that has seen more is not overwritten."""
     from sqlpriv.session.commands import backup as backups
 
-    if not folder.is_dir() or vault.is_dir():
+    order = "the backup's folder comes first, as in sqlpriv restore FOLDER people.duckdb."
+    if not folder.is_dir():
         what = "is a file" if folder.is_file() else "is no folder"
-        raise click.UsageError(
-            f"{folder} {what}: the backup's folder comes first, as in"
-            " sqlpriv restore FOLDER people.duckdb."
-        )
+        raise click.UsageError(f"{folder} {what}: {order}")
+    if vault.is_dir():
+        raise click.UsageError(f"{vault} is a folder: {order}")
     try:
         names = backups.restore(folder, vault, older)
     except sqlpriv.Error as error:

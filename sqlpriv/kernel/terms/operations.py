@@ -288,7 +288,7 @@ def check_key(key: a.Key, type_: Type) -> None:
     by their type and by how large they are.
     """
     for value in (
-        key.values if {*map(type, key.values)} != {int} else (min(key.values), max(key.values))  # type: ignore[type-var]
+        key.values if {*map(type, key.values)} != {int} else (min(key.values), max(key.values))  # type: ignore[type-var]  # all are int
     ):
         check_literal(value, type_)
 

@@ -155,12 +155,10 @@ def sizes_of_tenth(plan: Plan, noises: Mapping[Paid, float], z: float) -> tuple[
 def guessed_errors(plan: Plan) -> tuple[str, ...]:
     """Returns, in words, which outputs have an expected error that is a guess: means that are
     clipped where noised counts show their values to be."""
-    guessed = [
-        name
-        for name, number in _aggregate_outputs(plan.output)
-        if any(mean.recipe == plan.output.marginals[0].recipes[number] for mean in plan.rounds)
-        and is_guessed(plan.output.marginals[0].recipes[number])
-    ]
+    recipes = plan.output.marginals[0].recipes
+    in_rounds = [mean.recipe for mean in plan.rounds if is_guessed(mean.recipe)]
+    outputs = _aggregate_outputs(plan.output)
+    guessed = [name for name, number in outputs if recipes[number] in in_rounds]
     return (GUESS.format(", ".join(guessed)),) if guessed else ()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import duckdb
@@ -116,7 +116,11 @@ def columns_read(engine: duckdb.DuckDBPyConnection, text: str) -> frozenset[str]
 
 def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
     """Yields every node of a tree of lists and dictionaries."""
+    parts: Iterable[Any] = ()
     if isinstance(tree, dict):
         yield tree
-    for part in tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ():
+        parts = tree.values()
+    elif isinstance(tree, list):
+        parts = tree
+    for part in parts:
         yield from _nodes(part)

@@ -9,7 +9,7 @@ goes to the session, which prices, charges and answers it as it does for everybo
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -124,11 +124,8 @@ class Answerer:
             return answer
         text = self._session_text(sql)
         if is_of_catalog(scan):
-            try:
+            with _left_to_session(scan):
                 return StatementAnswer(self._looks.query(text, values))
-            except ProgrammingError:  # a function of PostgreSQL's that the session may know
-                if scan.sources:
-                    raise
         if self._looks.is_preview(StatementScan(text)):
             with suppress(ProgrammingError):  # the session says better what is wrong with it
                 notice = self._looks.prepare_preview(StatementScan(text))
@@ -158,11 +155,8 @@ class Answerer:
                 return self._looks.query(text, values).schema
             # where no column tells a parameter's type, its sample may be for a number
             untyped = [None if value == SAMPLE_TEXT else value for value in values]
-            try:
+            with _left_to_session(scan):
                 return self._looks.query(text, untyped).schema
-            except ProgrammingError:
-                if scan.sources:
-                    raise
         if self._looks.is_preview(StatementScan(text)):
             with suppress(ProgrammingError):  # as in `answer`
                 return self._looks.query(text, values, of_tables=True).schema
@@ -267,6 +261,12 @@ class Answerer:
             return False
         names = {name[-1].lower() for name in scan.sources}
         return bool(names & self._looks.catalog().private)
+
+
+def _left_to_session(scan: StatementScan) -> AbstractContextManager[None]:
+    """Returns what drops the catalog's error where a statement names no table: it may have a
+    function that the session knows."""
+    return nullcontext() if scan.sources else suppress(ProgrammingError)
 
 
 def _scan(sql: str) -> StatementScan:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from sqlpriv.dialect.foreign import function_writers as writers
-from sqlpriv.dialect.foreign.function_templates import template_writers
-from sqlpriv.dialect.foreign.moment_formats import day_of_text, moment_format
 from sqlpriv.dialect.foreign.same_patterns import pattern_call
 from sqlpriv.dialect.foreign.text_casts import conversion_by_style, padding
+from sqlpriv.dialect.foreign.writers import function_writers as writers
+from sqlpriv.dialect.foreign.writers import moment_writers as moments
+from sqlpriv.dialect.foreign.writers.function_templates import template_writers
+from sqlpriv.dialect.foreign.writers.moment_formats import day_of_text, moment_format
 from sqlpriv.statements.keywords import words
 
 COMMON = words(
@@ -95,29 +96,29 @@ def _pattern_calls(dialect: str, extract: str) -> _Writers:
 _WRITTEN: dict[str, _Writers] = {
     "postgres": {
         **(_SUBSTRING | _PADDING),
-        "date_part": writers.date_part(writers.PARTS | {"dow", "doy", "week", "isodow"}),
-        "date_trunc": writers.date_trunc(writers.UNITS),
+        "date_part": moments.date_part(moments.PARTS | {"dow", "doy", "week", "isodow"}),
+        "date_trunc": moments.date_trunc(moments.UNITS),
         "to_char": moment_format("postgres"),
         "to_date": day_of_text("postgres"),
-        "date_bin": writers.moment_bins,
+        "date_bin": moments.moment_bins,
         "regexp_replace": pattern_call("regexp_replace", "postgres"),
     },
     "bigquery": {
         **(_LEAST | _SUBSTRING | _PADDING),
         "concat": writers.joined_texts,
-        "date_trunc": writers.truncated_day,
-        **dict.fromkeys(("datetime_trunc", "timestamp_trunc"), writers.truncated_to_unit),
+        "date_trunc": moments.truncated_day,
+        **dict.fromkeys(("datetime_trunc", "timestamp_trunc"), moments.truncated_to_unit),
         **dict.fromkeys(
             ("format_date", "format_datetime", "format_timestamp"),
             moment_format("bigquery", format_first=True),
         ),
-        **dict.fromkeys(("date_diff", "datetime_diff"), writers.date_diff("lfu", weeks=True)),
-        "timestamp_diff": writers.whole_units("lfu"),
+        **dict.fromkeys(("date_diff", "datetime_diff"), moments.date_diff("lfu", weeks=True)),
+        "timestamp_diff": moments.whole_units("lfu"),
         **dict.fromkeys(
-            ("date_add", "datetime_add", "timestamp_add"), writers.move_by_interval("mi", exp.Add)
+            ("date_add", "datetime_add", "timestamp_add"), moments.move_by_interval("mi", exp.Add)
         ),
         **dict.fromkeys(
-            ("date_sub", "datetime_sub", "timestamp_sub"), writers.move_by_interval("mi", exp.Sub)
+            ("date_sub", "datetime_sub", "timestamp_sub"), moments.move_by_interval("mi", exp.Sub)
         ),
         "parse_date": day_of_text("bigquery", format_first=True),
     },
@@ -125,11 +126,11 @@ _WRITTEN: dict[str, _Writers] = {
         **(_LEAST | _SUBSTRING | _PADDING),
         "concat": writers.joined_texts,
         "decode": writers.decode,
-        "date_trunc": writers.date_trunc(writers.UNITS),
-        "date_part": writers.date_part(writers.PARTS | {"dow", "doy", "second"}),
+        "date_trunc": moments.date_trunc(moments.UNITS),
+        "date_part": moments.date_part(moments.PARTS | {"dow", "doy", "second"}),
         **dict.fromkeys(
             ("datediff", "date_diff", "timestampdiff", "timediff"),
-            writers.date_diff("ufl", weeks=True),
+            moments.date_diff("ufl", weeks=True),
         ),
         "to_date": day_of_text("snowflake"),
         "concat_ws": writers.texts_joined_by,
@@ -137,8 +138,8 @@ _WRITTEN: dict[str, _Writers] = {
         "regexp_replace": pattern_call("regexp_replace", "snowflake", all_matches=True),
         "regexp_substr": pattern_call("regexp_extract", "snowflake", or_null=True),
         "regexp_like": pattern_call("regexp_full_match", "snowflake"),
-        "dateadd": writers.move_by_interval("unm", exp.Add),
-        "time_slice": writers.time_slice,
+        "dateadd": moments.move_by_interval("unm", exp.Add),
+        "time_slice": moments.time_slice,
         **dict.fromkeys(("to_decimal", "to_number", "to_numeric"), writers.decimal_of_digits),
         "ratio_to_report": writers.rename("ratio_to_report"),
         "to_char": moment_format("snowflake"),
@@ -147,51 +148,51 @@ _WRITTEN: dict[str, _Writers] = {
     "mysql": {
         **(_LEAST | _SUBSTRING | _PADDING),
         "concat": writers.joined_texts,
-        "datediff": writers.date_diff("lf"),
-        "date_add": writers.move_by_interval("mi", exp.Add),
-        "date_sub": writers.move_by_interval("mi", exp.Sub),
+        "datediff": moments.date_diff("lf"),
+        "date_add": moments.move_by_interval("mi", exp.Add),
+        "date_sub": moments.move_by_interval("mi", exp.Sub),
         "date_format": moment_format("mysql"),
         "format": writers.grouped_digits,
         "field": writers.place_in_list,
         "elt": writers.item_in_list,
         "str_to_date": day_of_text("mysql"),
-        "timestampdiff": writers.whole_units("ufl"),
+        "timestampdiff": moments.whole_units("ufl"),
         **_pattern_calls("mysql", "regexp_substr"),
     },
     "tsql": {
         **_SUBSTRING,
         "choose": writers.item_in_list,
-        "datepart": writers.date_part(writers.PARTS | {"second", "iso_week", "weekday"}),
-        "datediff": writers.date_diff("ufl"),
-        "dateadd": writers.move_from_beginning,
+        "datepart": moments.date_part(moments.PARTS | {"second", "iso_week", "weekday"}),
+        "datediff": moments.date_diff("ufl"),
+        "dateadd": moments.move_from_beginning,
         "convert": conversion_by_style,
-        "datetrunc": writers.date_trunc(writers.UNITS - {"week"}),
-        "datename": writers.name_of_part,
+        "datetrunc": moments.date_trunc(moments.UNITS - {"week"}),
+        "datename": moments.name_of_part,
         "format": moment_format("tsql"),
     },
     "spark": {
         **(_SUBSTRING | _PADDING),
         "concat": writers.joined_texts,
-        "date_trunc": writers.date_trunc(writers.UNITS),
-        "trunc": writers.date_trunc(writers.UNITS, unit_last=True),
-        "date_part": writers.date_part(writers.PARTS),
-        "datediff": writers.date_diff("lf"),
-        "date_diff": writers.date_diff("lf"),
-        "add_months": writers.months_later,
+        "date_trunc": moments.date_trunc(moments.UNITS),
+        "trunc": moments.date_trunc(moments.UNITS, unit_last=True),
+        "date_part": moments.date_part(moments.PARTS),
+        "datediff": moments.date_diff("lf"),
+        "date_diff": moments.date_diff("lf"),
+        "add_months": moments.months_later,
         "date_format": moment_format("spark"),
         "to_date": day_of_text("spark"),
         "regexp_replace": pattern_call("regexp_replace", "spark", all_matches=True),
         "regexp_extract": pattern_call("regexp_extract", "spark"),
         "regexp_like": pattern_call("regexp_matches", "spark"),
-        "timestampdiff": writers.whole_units("ufl"),
+        "timestampdiff": moments.whole_units("ufl"),
         "decode": writers.decode,
     },
     "trino": {
         **(_LEAST | _SUBSTRING | _PADDING),
         "concat": writers.joined_texts,
-        "date_trunc": writers.date_trunc(writers.UNITS),
-        "date_diff": writers.whole_units("ufl"),
-        "date_add": writers.move_by_interval("unm", exp.Add),
+        "date_trunc": moments.date_trunc(moments.UNITS),
+        "date_diff": moments.whole_units("ufl"),
+        "date_add": moments.move_by_interval("unm", exp.Add),
         "date_format": moment_format("mysql"),
         "format_datetime": moment_format("spark"),
         "listagg": writers.joined_list,
@@ -200,7 +201,7 @@ _WRITTEN: dict[str, _Writers] = {
     "oracle": {
         **(_LEAST | _SUBSTRING | _PADDING),
         "decode": writers.decode,
-        "trunc": writers.truncated_by_word,
+        "trunc": moments.truncated_by_word,
         "listagg": writers.joined_list,
         "to_char": moment_format("oracle"),
         "to_date": day_of_text("oracle"),
@@ -213,23 +214,23 @@ _WRITTEN: dict[str, _Writers] = {
         "max": writers.one_or_several("max", "greatest"),
         "min": writers.one_or_several("min", "least"),
         "strftime": moment_format("sqlite", format_first=True),
-        "date": writers.day_or_today,
+        "date": moments.day_or_today,
     },
     "redshift": {
         "concat": writers.joined_texts,
         "decode": writers.decode,
         "listagg": writers.joined_list,
-        "datediff": writers.without_weeks(writers.date_diff("ufl")),
-        "date_diff": writers.without_weeks(writers.date_diff("ufl")),
-        "dateadd": writers.move_by_interval("unm", exp.Add),
+        "datediff": moments.without_weeks(moments.date_diff("ufl")),
+        "date_diff": moments.without_weeks(moments.date_diff("ufl")),
+        "dateadd": moments.move_by_interval("unm", exp.Add),
         "regexp_replace": pattern_call("regexp_replace", "postgres", all_matches=True),
         "regexp_substr": pattern_call("regexp_extract", "postgres"),
     },
     "databricks": {
         "datediff": writers.either(
-            writers.date_diff("lf"), writers.without_weeks(writers.whole_units("ufl"))
+            moments.date_diff("lf"), moments.without_weeks(moments.whole_units("ufl"))
         ),
-        "dateadd": writers.move_by_interval("unm", exp.Add),
+        "dateadd": moments.move_by_interval("unm", exp.Add),
     },
 }
 
@@ -256,15 +257,15 @@ BY_DIALECT: dict[str, _Writers] = {dialect: _by_name(dialect) for dialect in (*_
 """Dialect → function, in lower case → how DuckDB writes it."""
 
 PARTS_OF_EXTRACT: dict[str, frozenset[str]] = {
-    "postgres": writers.PARTS | {"dow", "doy", "week", "isodow", "isoyear"},
-    "bigquery": writers.PARTS | {"second"},
-    "snowflake": writers.PARTS | {"second", "dow", "doy"},
-    "mysql": writers.PARTS | {"second"},
+    "postgres": moments.PARTS | {"dow", "doy", "week", "isodow", "isoyear"},
+    "bigquery": moments.PARTS | {"second"},
+    "snowflake": moments.PARTS | {"second", "dow", "doy"},
+    "mysql": moments.PARTS | {"second"},
     "tsql": frozenset(),
-    "spark": writers.PARTS | {"week"},
-    "trino": writers.PARTS | {"second", "week", "doy"},
+    "spark": moments.PARTS | {"week"},
+    "trino": moments.PARTS | {"second", "week", "doy"},
     "sqlite": frozenset(),
-    "oracle": writers.PARTS - {"quarter"},
+    "oracle": moments.PARTS - {"quarter"},
 }
 """Dialect → the parts that EXTRACT counts as DuckDB does: a second of PostgreSQL has a fraction,
 and weeks begin on Sunday in some."""

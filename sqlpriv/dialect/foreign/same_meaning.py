@@ -5,8 +5,10 @@ from __future__ import annotations
 from sqlglot import exp
 
 from sqlpriv.dialect.foreign import same_calls as calls
+from sqlpriv.dialect.foreign import same_names as names
 from sqlpriv.dialect.foreign import same_operators as operators
 from sqlpriv.dialect.foreign import same_patterns as patterns
+from sqlpriv.dialect.foreign import same_types as types
 from sqlpriv.dialect.foreign.tree_rewriter import TreeRewriter, Writers
 from sqlpriv.dialect.token_cursor import TokenCursor
 
@@ -21,10 +23,10 @@ def in_duckdb(tree: exp.Expr, cursor: TokenCursor) -> exp.Expr:
 
 
 _WRITERS: Writers = {
-    exp.Identifier: operators.write_identifier,
-    exp.Column: operators.write_column,
-    exp.Table: operators.write_table,
-    exp.WithTableHint: operators.write_table_hint,
+    exp.Identifier: names.write_identifier,
+    exp.Column: names.write_column,
+    exp.Table: names.write_table,
+    exp.WithTableHint: names.write_table_hint,
     exp.Literal: operators.write_literal,
     exp.Array: operators.write_array,
     exp.Unnest: operators.write_unnest,
@@ -34,17 +36,17 @@ _WRITERS: Writers = {
         (*operators.COMPARISONS, exp.Is, exp.In, exp.Between, exp.NullSafeEQ, exp.NullSafeNEQ),
         operators.write_comparison,
     ),
-    exp.Group: operators.write_group,
-    exp.Join: operators.write_join,
+    exp.Group: names.write_group,
+    exp.Join: names.write_join,
     exp.Window: operators.write_window,
     exp.Add: operators.write_sum,
     exp.Sub: operators.write_sum,
     exp.DPipe: operators.write_concatenation,
     exp.Pow: operators.write_power,
     exp.Div: operators.write_division,
-    exp.Cast: operators.write_cast,
-    exp.TryCast: operators.write_cast,
-    exp.DataType: operators.write_data_type,
+    exp.Cast: types.write_cast,
+    exp.TryCast: types.write_cast,
+    exp.DataType: types.write_data_type,
     exp.Like: calls.write_like,
     exp.ILike: calls.write_like,
     exp.Pivot: calls.write_pivot,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from sqlpriv.dialect.foreign.function_writers import Arguments, Writer
+from sqlpriv.dialect.foreign.writers.function_writers import Arguments, Writer
 from sqlpriv.dialect.marks import duckdb_call
 
 if TYPE_CHECKING:

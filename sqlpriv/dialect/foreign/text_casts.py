@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from sqlpriv.dialect.foreign.function_writers import Arguments, Writer, is_number
 from sqlpriv.dialect.foreign.value_kinds import MAYBE_WHOLE, WHOLE_TYPES, dtype, is_whole
+from sqlpriv.dialect.foreign.writers.function_writers import Arguments, Writer, is_number
 from sqlpriv.dialect.marks import as_day, duckdb_call, function_name
 from sqlpriv.statements.keywords import SAME_TEXT
 

@@ -12,7 +12,12 @@ import re
 import sqlglot
 from sqlglot import exp
 
-from sqlpriv.dialect.foreign.function_writers import Arguments, Writer, is_number, parenthesize
+from sqlpriv.dialect.foreign.writers.function_writers import (
+    Arguments,
+    Writer,
+    is_number,
+    parenthesize,
+)
 
 _TEMPLATES = """
 bigquery mysql spark trino: if(p, x, y) = CASE WHEN p THEN x ELSE y END

@@ -11,7 +11,7 @@ import re
 
 from sqlglot import exp
 
-from sqlpriv.dialect.foreign.function_writers import Arguments, Writer
+from sqlpriv.dialect.foreign.writers.function_writers import Arguments, Writer
 from sqlpriv.dialect.marks import as_day, duckdb_call
 
 _COMMON = "%Y=%Y %y=%y %m=%m %d=%d %H=%H %I=%I %S=%S %p=%p %j=%j %b=%b %a=%a %T=%H:%M:%S %%=%%"

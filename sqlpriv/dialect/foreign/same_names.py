@@ -1,0 +1,94 @@
+"""Names, tables, joins and groups of other dialects: where they mean the same in DuckDB."""
+
+from __future__ import annotations
+
+import re
+
+from sqlglot import exp
+
+from sqlpriv.dialect.foreign.tree_rewriter import TreeRewriter
+from sqlpriv.dialect.marks import MARK, duckdb_call, marked_name
+from sqlpriv.statements.keywords import NO_ALIAS
+
+_DEFAULT_SCHEMA = {"postgres": "public", "tsql": "dbo", "snowflake": "public"}
+_LOCKS = ("NOLOCK", "READUNCOMMITTED", "READCOMMITTED", "READPAST")
+"""Hints of SQL Server that say how rows are locked, not which."""
+
+
+def write_identifier(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
+    """Names in quotes stay so; a word that DuckDB keeps for itself gets quotes."""
+    rewriter.check_arguments(node, "this quoted")
+    name = str(node.this)
+    if not name.startswith(MARK):
+        name = name.partition(MARK)[0]  # `w (a) AS (…)` of WITH looks like a call
+        node.set("this", name)
+        plain = re.fullmatch(r"[^\W\d]\w*", name) and name.upper() not in NO_ALIAS
+        node.set("quoted", bool(node.args.get("quoted")) or not plain)
+    return node
+
+
+def write_column(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
+    _drop_schema(rewriter, node)
+    rewriter.check_arguments(node, "this table")
+    name = node.this
+    if not isinstance(name, exp.Identifier) or not str(name.this).startswith(MARK):
+        return node
+    constants = {"NULL": exp.Null(), "TRUE": exp.true(), "FALSE": exp.false()}
+    constant = constants.get(marked_name(node).removeprefix(MARK), node)
+    constant.meta.update(name.meta)
+    return constant
+
+
+def write_table(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
+    _drop_schema(rewriter, node)
+    rewriter.check_arguments(node, "this db alias joins pivots hints")
+    node.set("hints", None)
+    if not isinstance(node.this, exp.Identifier):
+        raise rewriter.refuse_unknown(node, "a function in FROM")
+    return node
+
+
+def _drop_schema(rewriter: TreeRewriter, node: exp.Expr) -> None:
+    """Takes `public` of `public.people` and `public.people.town` away; in all dialects but
+    PostgreSQL's also `project.dataset`, for which the vault stands, where a statement has one."""
+    parts = [node.args[name].name.lower() for name in ("catalog", "db") if node.args.get(name)]
+    written = ".".join(parts)
+    if not parts or parts[-1] in ("information_schema", "pg_catalog"):
+        return
+    if written != _DEFAULT_SCHEMA.get(rewriter.dialect):
+        if rewriter.dialect == "postgres":
+            return
+        rewriter.schema = rewriter.schema or written
+        if not f".{rewriter.schema}".endswith(f".{written}"):
+            hint = "name the tables alone: they are those of one vault"
+            raise rewriter.refuse(node, f"{written} and {rewriter.schema} are two schemas", hint)
+    node.set("db", None)
+    node.set("catalog", None)
+
+
+def write_table_hint(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
+    """WITH (NOLOCK) behind a table of SQL Server's, which `write_table` leaves out."""
+    rewriter.check_arguments(node, "expressions")
+    if not all(hint.name.upper() in _LOCKS for hint in node.expressions):
+        raise rewriter.refuse_unknown(node, "this hint")
+    return node
+
+
+def write_group(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
+    """GROUP BY a, b WITH ROLLUP is GROUP BY ROLLUP (a, b)."""
+    rewriter.check_arguments(node, "expressions all rollup cube")
+    word = "rollup" if node.args.get("rollup") else "cube"
+    levels = node.args.get(word) or []
+    if not levels:
+        return node
+    if len(levels) > 1 or levels[0].expressions or not node.expressions:
+        raise rewriter.refuse_unknown(node, f"this {word.upper()}")
+    return exp.Group(expressions=[duckdb_call(word.upper(), *node.expressions)])
+
+
+def write_join(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
+    """Joins; Spark's LEFT SEMI JOIN is DuckDB's SEMI JOIN."""
+    rewriter.check_arguments(node, "this side kind on using method")
+    if str(node.args.get("kind")).upper() in ("SEMI", "ANTI"):
+        node.set("side", None)
+    return node

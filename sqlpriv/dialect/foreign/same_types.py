@@ -1,0 +1,127 @@
+"""Casts and types of other dialects: where they mean the same in DuckDB."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from sqlpriv.dialect.foreign.text_casts import write_listed_text, write_text_cast
+from sqlpriv.dialect.foreign.tree_rewriter import TreeRewriter
+from sqlpriv.dialect.foreign.value_kinds import REAL_TYPES, WHOLE_TYPES, dtype, is_whole
+from sqlpriv.dialect.marks import duckdb_call, function_name
+
+_SAME_TYPES = (exp.DType.BOOLEAN, exp.DType.DATE, exp.DType.TIME)
+_WIDE_FLOAT = ("postgres", "tsql", "snowflake", "bigquery", "sqlite")
+"""Dialects whose FLOAT has eight bytes, as DuckDB's DOUBLE has."""
+_PLAIN_TIMESTAMP = {
+    "postgres": {exp.DType.TIMESTAMP},
+    "bigquery": {exp.DType.DATETIME, exp.DType.TIMESTAMP},
+    "snowflake": {exp.DType.TIMESTAMPNTZ, exp.DType.DATETIME, exp.DType.TIMESTAMP},
+    "mysql": {exp.DType.DATETIME},
+    "tsql": {exp.DType.DATETIME, exp.DType.DATETIME2},
+    "spark": {exp.DType.TIMESTAMPNTZ},
+    "trino": {exp.DType.TIMESTAMP},
+    "oracle": {exp.DType.TIMESTAMP},
+    "sqlite": set(),
+}
+"""Dialect → sqlglot's types that have neither a time zone nor anything else of their own."""
+_ZONED = ("postgres", "bigquery", "spark", "trino")
+"""Dialects with a type of moments that have a zone."""
+_PARTS_OF_FORMAT = {
+    "%Y": "year",
+    "%m": "month",
+    "%d": "day",
+    "%H": "hour",
+    "%M": "minute",
+    "%j": "dayofyear",
+    "%w": "dayofweek",
+}
+"""What SQLite's CAST(strftime('%Y', x) AS INTEGER) is."""
+_WHOLE_BY = {"bigquery": "round", "snowflake": "round", "tsql": "trunc", "spark": "trunc"}
+_WHOLE_BY |= {"trino": "round", "sqlite": "trunc", "oracle": "round"}
+"""Dialect → what makes a fraction whole in a cast; postgres does as DuckDB's own casts do."""
+_CUTTING = {
+    "postgres": {exp.DType.VARCHAR},
+    "tsql": {exp.DType.VARCHAR, exp.DType.NVARCHAR},
+    **{name: {exp.DType.VARCHAR} for name in ("trino", "oracle")},
+    "mysql": {exp.DType.CHAR, exp.DType.VARCHAR},
+}
+"""Dialect → text types of a length to which a cast cuts a text, and fills none up."""
+
+
+def write_cast(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
+    rewriter.check_arguments(node, "this to safe")
+    kind, arg, sizes = dtype(node), node.this, node.args["to"].expressions
+    if rewriter.dialect == "sqlite" and kind in WHOLE_TYPES and function_name(arg) == "strftime":
+        part = _PARTS_OF_FORMAT.get(arg.expressions[1].name)
+        return duckdb_call(part, arg.expressions[0]) if part else node
+    if kind in WHOLE_TYPES and rewriter.written != "postgres" and not is_whole(arg):
+        if rewriter.dialect not in _WHOLE_BY:
+            raise rewriter.refuse(
+                node,
+                f"{rewriter.written} makes a whole number of a fraction in another way than DuckDB",
+                "write FLOOR(x), CEIL(x) or ROUND(x) inside the CAST",
+            )
+        number = exp.Cast(this=arg, to=exp.DataType(this=exp.DType.DOUBLE))
+        node.set("this", duckdb_call(_WHOLE_BY[rewriter.dialect], number))
+        return node
+    if kind is exp.DType.DATE and rewriter.dialect == "oracle" and not isinstance(arg, exp.Literal):
+        message = "a DATE has a time of day in oracle"
+        raise rewriter.refuse(node, message, "write TRUNC(x) for the day of x")
+    if kind is exp.DType.TEXT and sizes:
+        node.args["to"].set("expressions", [])
+        return duckdb_call("left", write_text_cast(rewriter, node), sizes[0].this)
+    if kind is exp.DType.TEXT:
+        return write_text_cast(rewriter, node)
+    return write_listed_text(rewriter, node) if kind is exp.DType.ARRAY else node
+
+
+def write_data_type(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
+    """Types by a table: FLOAT has four or eight bytes, DECIMAL alone another number of digits."""
+    rewriter.check_arguments(node, "this expressions nested")
+    kind, sizes = node.this, node.expressions
+    if kind is exp.DType.ARRAY and _is_behind_quantifier(node):
+        return node
+    if kind is exp.DType.TIMESTAMPTZ and rewriter.dialect in _ZONED:
+        return node  # moments are read in UTC, and so a server's clients are told
+    if kind is exp.DType.FLOAT and rewriter.dialect in _WIDE_FLOAT:
+        node.set("this", exp.DType.DOUBLE)
+    elif kind in (exp.DType.VARCHAR, exp.DType.TEXT, exp.DType.CHAR, exp.DType.NVARCHAR):
+        cuts = isinstance(node.parent, exp.Cast) and kind in _CUTTING.get(rewriter.dialect, ())
+        if sizes and not (cuts and len(sizes) == 1):
+            raise rewriter.refuse(
+                node, "a text type with a length cuts texts off", "write SUBSTRING"
+            )
+        node.set("this", exp.DType.TEXT)
+    elif kind in _PLAIN_TIMESTAMP[rewriter.dialect]:
+        node.set("this", exp.DType.TIMESTAMP)
+        if sizes and isinstance(getattr(node.parent, "this", None), exp.Literal):
+            node.set("expressions", [])  # as many digits as are written
+    elif kind is exp.DType.DECIMAL and not sizes and _keeps_all_digits(rewriter, node):
+        node.set("this", exp.DType.DOUBLE)
+    elif kind is exp.DType.DECIMAL and (len(sizes) != 2 or rewriter.dialect == "sqlite"):
+        raise rewriter.refuse(
+            node,
+            f"DECIMAL alone has other digits in {rewriter.written}",
+            "write DECIMAL(18, 3)",
+        )
+    elif kind not in WHOLE_TYPES | REAL_TYPES | {*_SAME_TYPES}:
+        raise rewriter.refuse_unknown(node, f"the type {getattr(kind, 'value', kind)}")
+    return node
+
+
+def _keeps_all_digits(rewriter: TreeRewriter, type_: exp.Expr) -> bool:
+    """Returns whether a DECIMAL without digits has as many as there are: in PostgreSQL, and of a
+    noised number, which has no last digit to keep."""
+    cast = type_.parent
+    calls = cast.this.find_all(exp.Anonymous) if isinstance(cast, exp.Cast) else ()
+    is_noised = any(function_name(x) in ("count", "sum", "avg", "min", "max") for x in calls)
+    return is_noised or rewriter.written == "postgres"
+
+
+def _is_behind_quantifier(type_: exp.Expr) -> bool:
+    """Returns whether a type is that of the list of `x = ANY ($1::INTEGER[])`."""
+    cast = type_.parent
+    holder = cast.parent if isinstance(cast, exp.Cast) else None
+    holder = holder.parent if isinstance(holder, exp.Paren) else holder
+    is_all = isinstance(holder, exp.Anonymous) and function_name(holder) == "all"
+    return is_all or isinstance(holder, exp.Any | exp.All)

@@ -1,0 +1,1 @@
+"""How DuckDB writes calls of other dialects: each writer makes one expression of the arguments."""

@@ -1316,7 +1316,7 @@ MUTANTS = (
     ),
     Mutant(
         "a part of a key identifies its unit",
-        "sqlpriv/plan/expressions/conditions.py",
+        "sqlpriv/plan/expressions/facts/conditions.py",
         "if counts and len(parts) == counts[0]",
         "if counts",
         "tests/session/test_composite_keys.py",

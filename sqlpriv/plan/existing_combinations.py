@@ -21,8 +21,8 @@ from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Column, TableContract, Type, Value
 from sqlpriv.kernel.terms.operations import columns_read
 from sqlpriv.plan.expressions.binder import Binder
-from sqlpriv.plan.expressions.public_evaluation import public_engine
-from sqlpriv.plan.expressions.value_facts import MAX_LEVELS, Shape
+from sqlpriv.plan.expressions.facts.value_facts import MAX_LEVELS, Shape
+from sqlpriv.plan.expressions.public_engine import public_engine
 from sqlpriv.plan.group_keys import Combinations, Dimension
 
 _OF_HOURS = frozenset(

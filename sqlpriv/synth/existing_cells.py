@@ -28,7 +28,7 @@ from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Price, Rho
 from sqlpriv.kernel.terms.contract import Categories, Column, TableContract, Type, Value
-from sqlpriv.plan.expressions.value_facts import column_scale
+from sqlpriv.plan.expressions.facts.value_facts import column_scale
 from sqlpriv.plan.synthetic.synthetic_columns import is_selectable
 from sqlpriv.synth.api.ask import Gate
 from sqlpriv.synth.api.cell_queries import position_of

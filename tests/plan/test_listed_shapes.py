@@ -2,8 +2,8 @@
 
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms.contract import Categories, Column, TableContract, Type
-from sqlpriv.plan.expressions import value_facts
-from sqlpriv.plan.expressions.value_facts import scope_of
+from sqlpriv.plan.expressions.facts import value_facts
+from sqlpriv.plan.expressions.facts.value_facts import scope_of
 
 
 def contract_of(*labels):

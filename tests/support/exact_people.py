@@ -30,8 +30,8 @@ from sqlpriv.kernel.terms.contract import (
     Type,
 )
 from sqlpriv.kernel.terms.release import Measurement, Release
-from sqlpriv.plan.expressions.inference import infer_shape
-from sqlpriv.plan.expressions.value_facts import scope_of
+from sqlpriv.plan.expressions.facts.inference import infer_shape
+from sqlpriv.plan.expressions.facts.value_facts import scope_of
 from sqlpriv.plan.plan import Plan
 from sqlpriv.plan.planner import plan
 from sqlpriv.session.declarations.budgets import budget_at

@@ -18,9 +18,9 @@ from sqlpriv.kernel.terms.contract import MAX_INTEGER, Number, Type, Value
 from sqlpriv.plan.aggregates.moment_formulas import FORMULAS, SAME_AS
 from sqlpriv.plan.aggregates.quantile_levels import RANKED, requested_rank
 from sqlpriv.plan.expressions.binder import Binder
-from sqlpriv.plan.expressions.conditions import truths_as_numbers, whole_identities
+from sqlpriv.plan.expressions.facts.conditions import truths_as_numbers, whole_identities
+from sqlpriv.plan.expressions.facts.value_facts import Shape
 from sqlpriv.plan.expressions.literal_types import refuse
-from sqlpriv.plan.expressions.value_facts import Shape
 from sqlpriv.statements import default_name
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.traverse import walk

@@ -15,7 +15,7 @@ from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Number, Type, Value
 from sqlpriv.plan.aggregates.calls import Aggregate
 from sqlpriv.plan.aggregates.quantile_levels import level_grid
-from sqlpriv.plan.expressions.dates import date_of_day
+from sqlpriv.plan.expressions.facts.dates import date_of_day
 
 
 @dataclass(frozen=True)

@@ -9,33 +9,32 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence, Set
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import TableContract, Type, Value
 from sqlpriv.kernel.terms.operations import MAX_SCALE
-from sqlpriv.plan.expressions import columns, functions
-from sqlpriv.plan.expressions.conditions import (
+from sqlpriv.plan.expressions import columns, functions, operators
+from sqlpriv.plan.expressions.casts import bind_cast
+from sqlpriv.plan.expressions.facts.conditions import (
     demanded_values,
     excluded_values,
     facts_after_where,
-    flatten,
     identities,
 )
-from sqlpriv.plan.expressions.dates import DATE_PARTS
-from sqlpriv.plan.expressions.inference import infer_shape
+from sqlpriv.plan.expressions.facts.inference import infer_shape
+from sqlpriv.plan.expressions.facts.presence import is_present
+from sqlpriv.plan.expressions.facts.value_facts import Shape, scope_of
 from sqlpriv.plan.expressions.literal_types import (
     coerce_literal,
     coerce_uuid,
     natural_type,
     number_in_quotes,
+    refusals_at,
     refuse,
 )
-from sqlpriv.plan.expressions.moment_functions import bind_duration, days_between
 from sqlpriv.plan.expressions.public_evaluation import evaluate_over_lists
-from sqlpriv.plan.expressions.value_facts import Shape, scope_of
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.traverse import fold_constant, rebuild
 
@@ -127,41 +126,11 @@ class Binder:
 
     def is_present(self, expr: a.Expr) -> bool:
         """Returns whether an expression is surely neither NULL nor NaN, whatever the row holds."""
-        match expr:
-            case a.Col(name):
-                return name.lower() in self.required
-            case a.Lit(value):
-                return value is not None
-            case a.Call("is null"):
-                return True
-            case a.Call("coalesce" | "least" | "greatest", args):
-                return any(map(self.is_present, args))
-            case a.Call(op, args) if op in ("days", "date", "midnight") or " " in op:  # not of all
-                has_ends = (
-                    op.startswith("scale ") or infer_shape(expr, self.scope).lower is not None
-                )
-                return has_ends and all(map(self.is_present, args))
-            case a.Call("/" | "//" | "%", args):
-                return (
-                    all(map(self.is_present, args)) and not infer_shape(expr, self.scope).nullable
-                )
-            case a.Call("sqrt" | "ln" | "log10" | "log2" | "pow" | "&" | "|", args):  # NaN, say
-                has_ends = infer_shape(expr, self.scope).lower is not None
-                return has_ends and all(map(self.is_present, args))
-            case a.Call(_, args):
-                return all(map(self.is_present, args))
-            case a.Shift(arg):
-                return self.is_present(arg) and infer_shape(expr, self.scope).lower is not None
-            case a.In(arg) | a.Bin(arg) | a.Like(arg) | a.Substring(arg):
-                return self.is_present(arg)
-            case a.Case(whens, otherwise):
-                return all(map(self.is_present, [otherwise, *(then for _, then in whens)]))
-            case a.Pick():
-                return False
+        return is_present(expr, self.scope, self.required)
 
     def shape(self, node: t.Node, expr: a.Expr) -> Shape:
         """Returns what is known of the bound expression; a refusal points at `node`."""
-        with _refusals_at(node, expr):
+        with refusals_at(node, expr):
             return infer_shape(expr, self.scope)
 
     def bind(self, node: t.Node) -> a.Expr:
@@ -256,20 +225,20 @@ class Binder:
                 literal = coerce_literal(node, natural_type(value) or Type.INTEGER)
                 return a.Call("real", (literal,)) if exponent else literal
             case t.Unary() | t.Binary():
-                return self._bind_operator(node)
+                return operators.bind_operator(self, node)
             case t.IsNull(arg, negated):
-                return _negate_if(a.Call("is null", (self.bind(arg),)), negated)
+                return operators.negate_if(a.Call("is null", (self.bind(arg),)), negated)
             case t.InList():
-                return self._bind_in_list(node)
+                return operators.bind_in_list(self, node)
             case t.Between(arg, low, high, negated):
                 whole, least, most = self.bind_together((arg, low, high))
                 ends = (a.Call(">=", (whole, least)), a.Call("<=", (whole, most)))
                 both = a.Call("and", ends)
-                return _negate_if(both, negated)
+                return operators.negate_if(both, negated)
             case t.CaseWhen():
-                return self._bind_case(node)
+                return operators.bind_case(self, node)
             case t.Cast():
-                return functions.bind_cast(self, node)
+                return bind_cast(self, node)
             case t.FunctionCall():
                 return functions.bind_call(self, node)
             case t.Lookup(arg, values, numbers):
@@ -280,84 +249,6 @@ class Binder:
             case t.Exists() | t.InQuery() | t.Subquery():
                 hint = "join it in FROM; EXISTS and IN find rows of the same unit by an equality"
                 raise refuse(node, "a subquery cannot stand here", hint)
-
-    def _bind_operator(self, node: t.Unary | t.Binary) -> a.Expr:
-        number = fold_constant(node)
-        if number is not None:
-            return coerce_literal(number, natural_type(number.value) or Type.INTEGER)
-        match node:
-            case t.Unary("not", arg):
-                return a.Call("not", (self.bind_predicate(arg, "NOT"),))
-            case t.Unary("-", arg):
-                return a.Call("neg", (self.bind(arg),))
-            case t.Binary("and" | "or" as op, left, right):
-                sides = [self.bind_predicate(side, op.upper()) for side in (left, right)]
-                return a.Call(op, tuple(x for side in sides for x in flatten(op, side)))
-            case t.Binary("=" | "<>" | "<" | "<=" | ">" | ">=" as op, left, right):
-                if (comparison := bind_duration(self, node)) is not None:
-                    return comparison
-                return a.Call(op, self.bind_together((left, right)))
-            case t.Binary("&" | "|" as op, left, right):
-                return a.Call(op, (self.bind(left), self.bind(right)))
-            case t.Binary("+" | "-" | "*" | "/" | "//" | "%" as op, left, right):
-                return self._bind_arithmetic(op, (left, right))
-        raise refuse(
-            node,
-            f"the operator {node.op} is not for private rows",
-            functions.function_hint(node.op),
-        )
-
-    def _bind_arithmetic(self, op: str, nodes: tuple[t.Node, t.Node]) -> a.Expr:
-        """Returns an operation on numbers; the difference of two dates is in days."""
-        if isinstance(nodes[1], t.Span):
-            return self._bind_shift(nodes[0], nodes[1], -1 if op == "-" else 1)
-        sides = (self.bind(nodes[0]), self.bind(nodes[1]))
-        shapes = [self.shape(side, expr) for side, expr in zip(nodes, sides, strict=True)]
-        if op == "-" and all(shape.type is Type.DATE for shape in shapes):
-            return days_between(sides[1], sides[0])
-        if op == "//" and Type.REAL in {shape.type for shape in shapes}:
-            return a.Call("/", sides)  # as DuckDB has it: `//` cuts whole numbers alone
-        if op in "+-" and shapes[0].type is Type.DATE and isinstance(sides[1], a.Lit):
-            days = sides[1].value
-            if type(days) is int:
-                moved = a.Shift(sides[0], 0, -days if op == "-" else days, 0)
-                return a.Call("date", (moved,))
-        return a.Call(op, sides)
-
-    def _bind_shift(self, node: t.Node, span: t.Span, sign: int) -> a.Expr:
-        """Returns a date or timestamp moved by an interval, a timestamp."""
-        parts = (sign * span.months, sign * span.days, sign * span.micros)
-        if any(abs(part) > most for part, most in zip(parts, a.MAX_SHIFT, strict=True)):
-            raise refuse(span, "an interval moves by 5000 years at most", "write a shorter one")
-        return a.Shift(self.bind(node), *parts)
-
-    def _bind_in_list(self, node: t.InList) -> a.Expr:
-        items = [fold_constant(item) for item in node.items]
-        arg = self.bind(node.arg)
-        shape = self.shape(node.arg, arg)
-        read = coerce_uuid if shape.sql_type == "UUID" else coerce_literal
-        for item, source in zip(items, node.items, strict=True):
-            if item is None:
-                raise refuse(source, "an IN list holds literals", "write x = y OR x = z")
-        digits = MAX_SCALE if shape.scale is None else shape.scale
-        quoted = [item and number_in_quotes(item, shape.type, digits) for item in items]
-        present = [item for item in quoted if item is not None and item.value is not None]
-        values = dict.fromkeys(read(item, shape.type).value for item in present)
-        expr: a.Expr = a.In(arg, tuple(values)) if values else a.Lit(None, Type.BOOLEAN)
-        if len(present) < len(items):  # what equals none of the others may equal the NULL
-            nothing = a.Lit(None, Type.BOOLEAN)
-            expr = a.Call("or", (expr, nothing)) if values else nothing
-        return _negate_if(expr, node.negated)
-
-    def _bind_case(self, node: t.CaseWhen) -> a.Expr:
-        tests = [
-            t.Binary("=", node.operand, when, when.pos) if node.operand else when
-            for when, _ in node.whens
-        ]
-        last = node.otherwise or t.Literal(None, node.pos)
-        *thens, otherwise = self.bind_together((*(then for _, then in node.whens), last))
-        predicates = [self.bind_predicate(test, "CASE WHEN") for test in tests]
-        return a.Case(tuple(zip(predicates, thens, strict=True)), otherwise)
 
 
 def _are_moments(types: Set[Type]) -> bool:
@@ -389,34 +280,3 @@ def _exact_decimal(expr: a.Expr, shape: Shape) -> a.Expr:
     if not arithmetic or shape.type is not Type.REAL or shape.scale is None:
         return expr
     return a.Call(f"scale {shape.scale}", (expr,))
-
-
-def _negate_if(expr: a.Expr, negated: bool) -> a.Expr:
-    return a.Call("not", (expr,)) if negated else expr
-
-
-@contextmanager
-def _refusals_at(node: t.Node, expr: a.Expr) -> Iterator[None]:
-    """Gives refusals of types the place that they are about, and advice."""
-    try:
-        yield
-    except Refused as error:
-        if error.line:
-            raise
-        raise refuse(node, error.message, error.hint or _type_hint(expr)) from None
-
-
-def _type_hint(expr: a.Expr) -> str:
-    """Returns what to write instead of an expression whose types do not fit."""
-    match expr:
-        case a.Call("//"):
-            return "write floor(x / y)"
-        case a.Call("+" | "-" | "*" | "/" | "%"):
-            return "arithmetic is for numbers; dates have parts: year(d), month(d)"
-        case a.Call(part) if part in DATE_PARTS:
-            return (
-                "dates and timestamps have parts; hours and minutes are a TIMESTAMP's or a TIME's"
-            )
-        case a.Call("abs" | "floor" | "ceil" | "round" | "neg"):
-            return "the function takes a number"
-    return "bring all of it to one type"

@@ -9,10 +9,13 @@ from __future__ import annotations
 import datetime as dt
 import re
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Type, Value
+from sqlpriv.plan.expressions.facts.dates import DATE_PARTS
 from sqlpriv.statements.tree import Literal, Node
 
 
@@ -171,3 +174,30 @@ def _literal_text(value: Value) -> str:
     if isinstance(value, bool):
         return str(value).upper()
     return f"'{value}'" if isinstance(value, str | dt.date | dt.time) else str(value)
+
+
+@contextmanager
+def refusals_at(node: Node, expr: a.Expr) -> Iterator[None]:
+    """Gives refusals of types the place that they are about, and advice."""
+    try:
+        yield
+    except Refused as error:
+        if error.line:
+            raise
+        raise refuse(node, error.message, error.hint or _type_hint(expr)) from None
+
+
+def _type_hint(expr: a.Expr) -> str:
+    """Returns what to write instead of an expression whose types do not fit."""
+    match expr:
+        case a.Call("//"):
+            return "write floor(x / y)"
+        case a.Call("+" | "-" | "*" | "/" | "%"):
+            return "arithmetic is for numbers; dates have parts: year(d), month(d)"
+        case a.Call(part) if part in DATE_PARTS:
+            return (
+                "dates and timestamps have parts; hours and minutes are a TIMESTAMP's or a TIME's"
+            )
+        case a.Call("abs" | "floor" | "ceil" | "round" | "neg"):
+            return "the function takes a number"
+    return "bring all of it to one type"

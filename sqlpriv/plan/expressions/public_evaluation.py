@@ -11,10 +11,8 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 import math
-import os
 from collections.abc import Sequence
 from decimal import Decimal
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -24,46 +22,21 @@ from sqlpriv.kernel.sql.expressions import SQL_TYPES
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import MAX_INTEGER, Type, Value
 from sqlpriv.plan.expressions.columns import bind_column, plain_text_casts
+from sqlpriv.plan.expressions.facts.value_facts import Shape
 from sqlpriv.plan.expressions.literal_types import natural_type
-from sqlpriv.plan.expressions.value_facts import Shape
+from sqlpriv.plan.expressions.public_engine import public_engine, public_value, scalar_functions
 from sqlpriv.statements import sql
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.keywords import TITLES
 from sqlpriv.statements.printer import INFIX
 from sqlpriv.statements.text_growth import LONGEST, text_growth
 from sqlpriv.statements.traverse import walk
-from sqlpriv.system.quiet_engine import open_engine
 
 if TYPE_CHECKING:
     from sqlpriv.plan.expressions.binder import Binder
 
 MOST_ROWS = 5_000
 """Combinations of values that an expression is computed for: their CASE is part of the SQL text."""
-SANDBOX: dict[str, str | bool | int | float | list[str]] = {
-    "enable_external_access": "false",
-    "autoinstall_known_extensions": "false",
-    "autoload_known_extensions": "false",
-    "python_enable_replacements": "false",
-    "memory_limit": "256MB",
-    "threads": "1",
-    "lock_configuration": "true",
-}
-_OF_TYPES = frozenset(
-    (
-        "typeof",
-        "hash",
-        "hex",
-        "to_hex",
-        "bin",
-        "to_binary",
-        "bit_count",
-        "alias",
-        "stats",
-        "vector_type",
-        "getvariable",
-    )
-)
-"""Functions that tell a type, or the bytes of a value, apart: the lists keep neither."""
 _WRITTEN = ("coalesce", "ifnull", "nullif", "if")
 """Functions that DuckDB's parser writes as others, and its list of functions has not."""
 _ORDERED = ("least", "greatest", "<", "<=", ">", ">=")
@@ -164,15 +137,6 @@ def _constant(node: t.Node) -> tuple[a.Expr, bool] | None:
     return None if results is None else (results[0], False)
 
 
-def public_value(text: str) -> Any:
-    """Returns the value of an expression of literals; None where DuckDB has none."""
-    try:
-        rows = public_engine().cursor().execute(f"SELECT {text}").fetchall()
-    except duckdb.Error:
-        return None
-    return rows[0][0]
-
-
 def _values_of(shape: Shape, demanded: tuple[Value, ...] | None) -> tuple[Value, ...] | None:
     """Returns the values of a column, NULL with them: a row may have it whatever is declared.
 
@@ -190,29 +154,6 @@ def _values_of(shape: Shape, demanded: tuple[Value, ...] | None) -> tuple[Value,
     return (*(value for value in values if value is not None), None)
 
 
-def is_function(name: str) -> bool:
-    """Returns whether DuckDB has a function of that name, of any kind."""
-    text = "SELECT count(*) FROM duckdb_functions() WHERE lower(function_name) = lower(?)"
-    return bool(public_engine().cursor().execute(text, [name]).fetchall()[0][0])
-
-
-@cache
-def _scalar_functions() -> frozenset[str]:
-    """Returns the names of functions that give the same of the same, and are nothing but scalar;
-    `repeat` is the name of one in FROM, too.
-
-    Of moments with a zone, which no list holds, DuckDB 2.0.1 computes by the session's zone.
-    """
-    text = """SELECT function_name FROM duckdb_functions()
-    WHERE NOT coalesce(regexp_matches(parameter_types::VARCHAR, 'TIME ZONE|TZ'), false)
-    GROUP BY function_name
-    HAVING function_name = 'repeat'
-        OR bool_and(function_type = 'scalar' AND stability = 'CONSISTENT')"""
-    return (
-        frozenset(name.lower() for (name,) in public_engine().execute(text).fetchall()) - _OF_TYPES
-    )
-
-
 def _is_scalar(node: t.Node) -> bool:
     match node:
         case t.FunctionCall(name, star=star, distinct=distinct, filter=kept, using=using):
@@ -220,7 +161,7 @@ def _is_scalar(node: t.Node) -> bool:
             if name == "age" and len(node.args) < 2:  # until today
                 return False
             names = (*INFIX, *_WRITTEN, *TITLES)
-            return plain and (name in _scalar_functions() or name in names)
+            return plain and (name in scalar_functions() or name in names)
         case t.Exists() | t.InQuery() | t.Subquery() | t.Lookup():
             return False
     return True
@@ -346,12 +287,3 @@ def _has_value(column: str, shape: Shape, values: Sequence[Value]) -> a.Expr:
     if None in values:
         tests.append(a.Call("is null", (arg,)))
     return tests[0] if len(tests) == 1 else a.Call("or", tuple(tests))
-
-
-@cache
-def public_engine() -> duckdb.DuckDBPyConnection:
-    """Returns the one engine that has no table at all."""
-    return open_engine(config=SANDBOX)
-
-
-os.register_at_fork(after_in_child=public_engine.cache_clear)  # threads do not survive a fork

@@ -20,8 +20,8 @@ from typing import NamedTuple
 
 from sqlpriv.kernel.terms.contract import Value
 from sqlpriv.plan.aggregates.calls import aggregate_calls
+from sqlpriv.plan.expressions.facts.value_facts import scope_of
 from sqlpriv.plan.expressions.literal_types import refuse
-from sqlpriv.plan.expressions.value_facts import scope_of
 from sqlpriv.plan.relations.outer_names import (
     Contracts,
     Pair,

@@ -9,9 +9,9 @@ from sqlpriv.kernel.proof.sensitivity import bound_of
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.plan.expressions.binder import Binder
-from sqlpriv.plan.expressions.conditions import whole_identities
+from sqlpriv.plan.expressions.facts.conditions import whole_identities
+from sqlpriv.plan.expressions.facts.value_facts import Shape, union_of
 from sqlpriv.plan.expressions.literal_types import refuse
-from sqlpriv.plan.expressions.value_facts import Shape, union_of
 from sqlpriv.plan.relations.named_rows import Naming, Rows, rename_columns
 from sqlpriv.plan.relations.per_unit import Folding, group_keys_of
 from sqlpriv.statements import default_name

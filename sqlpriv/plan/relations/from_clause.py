@@ -17,9 +17,9 @@ from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.plan.aggregates.calls import aggregate_calls
 from sqlpriv.plan.expressions.binder import Binder
-from sqlpriv.plan.expressions.conditions import identities
+from sqlpriv.plan.expressions.facts.conditions import identities
+from sqlpriv.plan.expressions.facts.value_facts import scope_of
 from sqlpriv.plan.expressions.literal_types import refuse
-from sqlpriv.plan.expressions.value_facts import scope_of
 from sqlpriv.plan.relations.contribution_bound import with_all_partners
 from sqlpriv.plan.relations.derived_tables import MET_ONCE, aggregate_per_unit, project, unite
 from sqlpriv.plan.relations.filter_placement import join_rows, place_filter

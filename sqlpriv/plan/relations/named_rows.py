@@ -9,7 +9,7 @@ from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Type
 from sqlpriv.kernel.terms.operations import conjuncts
 from sqlpriv.plan.expressions.binder import Binder
-from sqlpriv.plan.expressions.conditions import whole_identities
+from sqlpriv.plan.expressions.facts.conditions import whole_identities
 
 YES: a.Expr = a.Lit(True, Type.BOOLEAN)
 

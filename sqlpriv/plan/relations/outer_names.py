@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from sqlpriv.kernel.terms.contract import TableContract
-from sqlpriv.plan.expressions.conditions import identities, whole_identities
+from sqlpriv.plan.expressions.facts.conditions import identities, whole_identities
 from sqlpriv.statements import tables
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.traverse import conjuncts, rebuild, walk

@@ -12,9 +12,9 @@ from sqlpriv.kernel.terms.contract import Type
 from sqlpriv.kernel.terms.operations import MAX_SCALE
 from sqlpriv.plan.aggregates.calls import aggregate_calls, is_aggregate
 from sqlpriv.plan.expressions.binder import Binder
-from sqlpriv.plan.expressions.conditions import truths_as_numbers
+from sqlpriv.plan.expressions.facts.conditions import truths_as_numbers
+from sqlpriv.plan.expressions.facts.value_facts import Shape, with_values_listed
 from sqlpriv.plan.expressions.literal_types import refuse
-from sqlpriv.plan.expressions.value_facts import Shape, with_values_listed
 from sqlpriv.statements import default_name
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.traverse import as_literal, rebuild, with_aliases

@@ -23,8 +23,8 @@ from sqlpriv.kernel.terms.contract import (
 from sqlpriv.plan import group_keys, outputs
 from sqlpriv.plan.aggregates.calls import aggregate_calls
 from sqlpriv.plan.expressions.binder import Binder
+from sqlpriv.plan.expressions.facts.value_facts import Shape, column_scale
 from sqlpriv.plan.expressions.literal_types import refuse
-from sqlpriv.plan.expressions.value_facts import Shape, column_scale
 from sqlpriv.plan.relations.from_clause import FromReader
 from sqlpriv.plan.relations.named_rows import Naming, Rows
 from sqlpriv.statements import default_name

@@ -19,7 +19,7 @@ from sqlpriv.dialect.bracket_parts import TooManyCopies
 from sqlpriv.errors import ProgrammingError, Refused
 from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.plan.cell_count import TooManyCells
-from sqlpriv.plan.expressions.conditions import row_names
+from sqlpriv.plan.expressions.facts.conditions import row_names
 from sqlpriv.plan.plan import Plan
 from sqlpriv.plan.pricing.statement import KNOWN_OPTIONS
 from sqlpriv.session.access.context import Access

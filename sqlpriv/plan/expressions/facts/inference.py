@@ -10,15 +10,15 @@ from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Type, Value
 from sqlpriv.kernel.terms.operations import OPERATIONS
-from sqlpriv.plan.expressions import dates
-from sqlpriv.plan.expressions.dates import DATE_PARTS
-from sqlpriv.plan.expressions.finite_values import with_results_listed
-from sqlpriv.plan.expressions.interval_arithmetic import (
+from sqlpriv.plan.expressions.facts import dates
+from sqlpriv.plan.expressions.facts.dates import DATE_PARTS
+from sqlpriv.plan.expressions.facts.finite_values import with_results_listed
+from sqlpriv.plan.expressions.facts.interval_arithmetic import (
     arithmetic_shape,
     function_shape,
     two_number_shape,
 )
-from sqlpriv.plan.expressions.value_facts import (
+from sqlpriv.plan.expressions.facts.value_facts import (
     Shape,
     boolean_shape,
     listed_shape,

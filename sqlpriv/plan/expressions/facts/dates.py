@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms.contract import Type, Value
-from sqlpriv.plan.expressions.value_facts import MAX_LEVELS, Shape, with_values_listed
+from sqlpriv.plan.expressions.facts.value_facts import MAX_LEVELS, Shape, with_values_listed
 
 DATE_PARTS: Mapping[str, tuple[int, int]] = {
     "year": (-5_877_641, 5_881_580),

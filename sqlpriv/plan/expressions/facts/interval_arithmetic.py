@@ -10,7 +10,7 @@ from dataclasses import replace
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms.contract import Type
 from sqlpriv.kernel.terms.operations import MAX_SCALE
-from sqlpriv.plan.expressions.value_facts import Shape
+from sqlpriv.plan.expressions.facts.value_facts import Shape
 
 
 def _numbers(shapes: tuple[Shape, ...], operation: str) -> Type:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from sqlpriv.kernel.terms.contract import Type
-from sqlpriv.plan.expressions.value_facts import MAX_LEVELS, Shape
+from sqlpriv.plan.expressions.facts.value_facts import MAX_LEVELS, Shape
 
 MOST_EVALUATED = 10_000
 """Values are computed one by one, 1 µs each, each time that a shape is asked for."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import TableContract, Type, Value
-from sqlpriv.plan.expressions.value_facts import Shape
+from sqlpriv.plan.expressions.facts.value_facts import Shape
 from sqlpriv.statements.keywords import TURNED
 
 _PART = "part "

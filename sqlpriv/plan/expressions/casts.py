@@ -1,0 +1,109 @@
+"""Casts of row expressions: those that no row can make fail, and no others."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.kernel.terms.contract import Type
+from sqlpriv.plan.expressions.facts.value_facts import column_scale
+from sqlpriv.plan.expressions.literal_types import coerce_literal, refuse
+from sqlpriv.statements import tree as t
+
+if TYPE_CHECKING:
+    from sqlpriv.plan.expressions.binder import Binder
+
+
+def round_decimal(expr: a.Expr, scale: int, places: int) -> a.Expr:
+    """Returns a DECIMAL of `scale` digits behind the point rounded to fewer, half away from zero.
+
+    The double next to 8.35 is below it, and rounds to 8.3: the number of its hundredths is exact,
+    and so is a half of it. Halves of whole numbers are doubles themselves.
+    """
+    if 0 < places < scale:
+        whole, cut = (a.Lit(10.0**n, Type.REAL) for n in (scale, scale - places))
+        units = a.Call("round", (a.Call("*", (expr, whole)),))
+        tenths = a.Call("round", (a.Call("/", (units, cut)),))
+        expr = a.Call("/", (tenths, a.Lit(10.0**places, Type.REAL)))
+    return a.Call(f"scale {places}", (expr,))
+
+
+def bind_cast(binder: Binder, node: t.Cast) -> a.Expr:
+    """Returns a cast that no row can make fail; others are refused.
+
+    To a number from a number (to integer by rounding, when bounded), from a boolean to 0 or 1, and
+    to a type that the expression has already; literals to whatever they can be read as.
+    """
+    target = _cast_type(node.type)
+    if isinstance(node.arg, t.Literal) and target in (Type.DATE, Type.TIMESTAMP):
+        return coerce_literal(node.arg, target)
+    if isinstance(node.arg, t.Literal) and node.arg.value is None and target:
+        return a.Lit(None, target)
+    if isinstance(node.arg, t.Literal) and isinstance(node.arg.value, str):
+        node = replace(node, arg=_number_in_text(node, node.arg.value, target))
+    arg = binder.bind(node.arg)
+    shape = binder.shape(node.arg, arg)
+    source, scale = shape.type, column_scale(node.type)
+    if scale is not None and source in (Type.INTEGER, Type.REAL):
+        return arg if shape.scale == scale else round_decimal(arg, shape.scale or 0, scale)
+    if target is Type.REAL and shape.scale is not None:  # a DECIMAL becomes a DOUBLE
+        return a.Call("real", (arg,))
+    if source in (Type.DATE, Type.TIMESTAMP) and target in (Type.DATE, Type.TIMESTAMP):
+        conversion = "date" if target is Type.DATE else "midnight"
+        return arg if source is target else a.Call(conversion, (arg,))
+    if (source, target) == (Type.TIMESTAMP, Type.TIME):
+        return a.Call("clock", (arg,))
+    if target is source and not (target is Type.INTEGER and node.type not in _WHOLE):
+        return arg
+    if target is Type.REAL and source is Type.INTEGER:
+        return a.Call("real", (arg,))
+    if target is Type.INTEGER and source is Type.REAL:
+        # a DECIMAL's half goes away from zero, a DOUBLE's to the even neighbour
+        return a.Call("integer", (arg if shape.scale is None else a.Call("round", (arg,)),))
+    if target is Type.INTEGER and source is Type.BOOLEAN:
+        one, none = a.Lit(1, Type.INTEGER), a.Lit(0, Type.INTEGER)
+        return a.Case(((arg, one), (a.Call("not", (arg,)), none)), a.Lit(None, Type.INTEGER))
+    hint = "casts between INTEGER or BIGINT and DOUBLE, and from BOOLEAN, can be used"
+    if target is Type.TEXT and source is Type.REAL:
+        message = "the digits of a number with a point are not written out for private rows"
+        raise refuse(node, message, "compare it with a number, or group by the number itself")
+    raise refuse(node, f"a cast from {source} to {node.type} could fail on some row", hint)
+
+
+def _number_in_text(node: t.Cast, text: str, target: Type | None) -> t.Node:
+    """Returns the number that a literal text is cast to; the text itself for another type.
+
+    Raises:
+        Refused: It is no number, or no whole one for an integer.
+    """
+    if target not in (Type.INTEGER, Type.REAL) and column_scale(node.type) is None:
+        return node.arg
+    try:
+        value = int(text) if target is Type.INTEGER else float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        named = text.strip(" +-").lower() in ("nan", "inf", "infinity")
+        hint = "write isnan(x) or isinf(x)" if named else "write it without quotes"
+        raise refuse(node, f"this text is no number of type {node.type}", hint)
+    return t.Literal(value, node.arg.pos)
+
+
+_WHOLE = {"INTEGER", "INT", "BIGINT", "HUGEINT", "INT4", "INT8", "INT32", "INT64"}
+
+
+def _cast_type(name: str) -> Type | None:
+    """Returns the target's type; narrow integers are left out: a value might not fit them."""
+    base = name.upper().split("(")[0].strip()
+    types = {
+        **dict.fromkeys(_WHOLE, Type.INTEGER),
+        **dict.fromkeys(("VARCHAR", "TEXT"), Type.TEXT),
+        **dict.fromkeys(("DOUBLE", "FLOAT8"), Type.REAL),
+        **dict.fromkeys(("BOOLEAN", "BOOL"), Type.BOOLEAN),
+        "DATE": Type.DATE,
+        "TIME": Type.TIME,
+        **dict.fromkeys(("TIMESTAMP", "TIMESTAMPTZ"), Type.TIMESTAMP),
+    }
+    return types.get(base)

@@ -1,0 +1,1 @@
+"""What is publicly known of an expression's values: types, ends, lists, NULL."""

@@ -1,0 +1,119 @@
+"""Operators, IN lists and CASE of row expressions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.kernel.terms.contract import Type
+from sqlpriv.kernel.terms.operations import MAX_SCALE
+from sqlpriv.plan.expressions.facts.conditions import flatten
+from sqlpriv.plan.expressions.functions import function_hint
+from sqlpriv.plan.expressions.literal_types import (
+    coerce_literal,
+    coerce_uuid,
+    natural_type,
+    number_in_quotes,
+    refuse,
+)
+from sqlpriv.plan.expressions.moment_functions import bind_duration, days_between
+from sqlpriv.statements import tree as t
+from sqlpriv.statements.traverse import fold_constant
+
+if TYPE_CHECKING:
+    from sqlpriv.plan.expressions.binder import Binder
+
+
+def bind_operator(binder: Binder, node: t.Unary | t.Binary) -> a.Expr:
+    """Returns NOT, AND, OR, a comparison or arithmetic; constants are computed here.
+
+    Raises:
+        Refused: Rows have no such operator, or its sides do not fit.
+    """
+    number = fold_constant(node)
+    if number is not None:
+        return coerce_literal(number, natural_type(number.value) or Type.INTEGER)
+    match node:
+        case t.Unary("not", arg):
+            return a.Call("not", (binder.bind_predicate(arg, "NOT"),))
+        case t.Unary("-", arg):
+            return a.Call("neg", (binder.bind(arg),))
+        case t.Binary("and" | "or" as op, left, right):
+            sides = [binder.bind_predicate(side, op.upper()) for side in (left, right)]
+            return a.Call(op, tuple(x for side in sides for x in flatten(op, side)))
+        case t.Binary("=" | "<>" | "<" | "<=" | ">" | ">=" as op, left, right):
+            if (comparison := bind_duration(binder, node)) is not None:
+                return comparison
+            return a.Call(op, binder.bind_together((left, right)))
+        case t.Binary("&" | "|" as op, left, right):
+            return a.Call(op, (binder.bind(left), binder.bind(right)))
+        case t.Binary("+" | "-" | "*" | "/" | "//" | "%" as op, left, right):
+            return _bind_arithmetic(binder, op, (left, right))
+    raise refuse(
+        node,
+        f"the operator {node.op} is not for private rows",
+        function_hint(node.op),
+    )
+
+
+def _bind_arithmetic(binder: Binder, op: str, nodes: tuple[t.Node, t.Node]) -> a.Expr:
+    """Returns an operation on numbers; the difference of two dates is in days."""
+    if isinstance(nodes[1], t.Span):
+        return _bind_shift(binder, nodes[0], nodes[1], -1 if op == "-" else 1)
+    sides = (binder.bind(nodes[0]), binder.bind(nodes[1]))
+    shapes = [binder.shape(side, expr) for side, expr in zip(nodes, sides, strict=True)]
+    if op == "-" and all(shape.type is Type.DATE for shape in shapes):
+        return days_between(sides[1], sides[0])
+    if op == "//" and Type.REAL in {shape.type for shape in shapes}:
+        return a.Call("/", sides)  # as DuckDB has it: `//` cuts whole numbers alone
+    if op in "+-" and shapes[0].type is Type.DATE and isinstance(sides[1], a.Lit):
+        days = sides[1].value
+        if type(days) is int:
+            moved = a.Shift(sides[0], 0, -days if op == "-" else days, 0)
+            return a.Call("date", (moved,))
+    return a.Call(op, sides)
+
+
+def _bind_shift(binder: Binder, node: t.Node, span: t.Span, sign: int) -> a.Expr:
+    """Returns a date or timestamp moved by an interval, a timestamp."""
+    parts = (sign * span.months, sign * span.days, sign * span.micros)
+    if any(abs(part) > most for part, most in zip(parts, a.MAX_SHIFT, strict=True)):
+        raise refuse(span, "an interval moves by 5000 years at most", "write a shorter one")
+    return a.Shift(binder.bind(node), *parts)
+
+
+def bind_in_list(binder: Binder, node: t.InList) -> a.Expr:
+    """Returns x IN (…) over literals, which are read as values of the type of x."""
+    items = [fold_constant(item) for item in node.items]
+    arg = binder.bind(node.arg)
+    shape = binder.shape(node.arg, arg)
+    read = coerce_uuid if shape.sql_type == "UUID" else coerce_literal
+    for item, source in zip(items, node.items, strict=True):
+        if item is None:
+            raise refuse(source, "an IN list holds literals", "write x = y OR x = z")
+    digits = MAX_SCALE if shape.scale is None else shape.scale
+    quoted = [item and number_in_quotes(item, shape.type, digits) for item in items]
+    present = [item for item in quoted if item is not None and item.value is not None]
+    values = dict.fromkeys(read(item, shape.type).value for item in present)
+    expr: a.Expr = a.In(arg, tuple(values)) if values else a.Lit(None, Type.BOOLEAN)
+    if len(present) < len(items):  # what equals none of the others may equal the NULL
+        nothing = a.Lit(None, Type.BOOLEAN)
+        expr = a.Call("or", (expr, nothing)) if values else nothing
+    return negate_if(expr, node.negated)
+
+
+def bind_case(binder: Binder, node: t.CaseWhen) -> a.Expr:
+    """Returns a CASE whose results are of one type; one with an operand compares it."""
+    tests = [
+        t.Binary("=", node.operand, when, when.pos) if node.operand else when
+        for when, _ in node.whens
+    ]
+    last = node.otherwise or t.Literal(None, node.pos)
+    *thens, otherwise = binder.bind_together((*(then for _, then in node.whens), last))
+    predicates = [binder.bind_predicate(test, "CASE WHEN") for test in tests]
+    return a.Case(tuple(zip(predicates, thens, strict=True)), otherwise)
+
+
+def negate_if(expr: a.Expr, negated: bool) -> a.Expr:
+    """Returns an expression, or NOT of it."""
+    return a.Call("not", (expr,)) if negated else expr

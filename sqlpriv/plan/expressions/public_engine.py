@@ -1,0 +1,78 @@
+"""A DuckDB without a table: values of expressions in which there are literals alone."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from typing import Any
+
+import duckdb
+
+from sqlpriv.system.quiet_engine import open_engine
+
+SANDBOX: dict[str, str | bool | int | float | list[str]] = {
+    "enable_external_access": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "python_enable_replacements": "false",
+    "memory_limit": "256MB",
+    "threads": "1",
+    "lock_configuration": "true",
+}
+_OF_TYPES = frozenset(
+    (
+        "typeof",
+        "hash",
+        "hex",
+        "to_hex",
+        "bin",
+        "to_binary",
+        "bit_count",
+        "alias",
+        "stats",
+        "vector_type",
+        "getvariable",
+    )
+)
+"""Functions that tell a type, or the bytes of a value, apart: the lists keep neither."""
+
+
+def public_value(text: str) -> Any:
+    """Returns the value of an expression of literals; None where DuckDB has none."""
+    try:
+        rows = public_engine().cursor().execute(f"SELECT {text}").fetchall()
+    except duckdb.Error:
+        return None
+    return rows[0][0]
+
+
+def is_function(name: str) -> bool:
+    """Returns whether DuckDB has a function of that name, of any kind."""
+    text = "SELECT count(*) FROM duckdb_functions() WHERE lower(function_name) = lower(?)"
+    return bool(public_engine().cursor().execute(text, [name]).fetchall()[0][0])
+
+
+@cache
+def scalar_functions() -> frozenset[str]:
+    """Returns the names of functions that give the same of the same, and are nothing but scalar;
+    `repeat` is the name of one in FROM, too.
+
+    Of moments with a zone, which no list holds, DuckDB 2.0.1 computes by the session's zone.
+    """
+    text = """SELECT function_name FROM duckdb_functions()
+    WHERE NOT coalesce(regexp_matches(parameter_types::VARCHAR, 'TIME ZONE|TZ'), false)
+    GROUP BY function_name
+    HAVING function_name = 'repeat'
+        OR bool_and(function_type = 'scalar' AND stability = 'CONSISTENT')"""
+    return (
+        frozenset(name.lower() for (name,) in public_engine().execute(text).fetchall()) - _OF_TYPES
+    )
+
+
+@cache
+def public_engine() -> duckdb.DuckDBPyConnection:
+    """Returns the one engine that has no table at all."""
+    return open_engine(config=SANDBOX)
+
+
+os.register_at_fork(after_in_child=public_engine.cache_clear)  # threads do not survive a fork

@@ -80,7 +80,7 @@ def test_it_says_what_it_is_estimated_to_leave_out(owner: sqlpriv.Connection) ->
         "FROM visits WHERE patient % 100 < 4)"
     )
     said = _declare(owner, "SET PRIVACY BOUND (rows_per_unit = auto, epsilon = 1.5)")
-    assert "keeps 32 row(s)" in said
+    assert "keeps 32 rows" in said
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ def refused(session: Session, sql: str, kind: type[Error], words: str) -> None:
 
 def test_rows_in_files_are_asked_as_rows_of_the_vault(session: Session) -> None:
     message = session.run("CREATE TABLE people FROM PARQUET '*.parquet'")[0].message
-    assert message == "people: 400 row(s) in 2 file(s), read in place"
+    assert message == "people: 400 rows in 2 files, read in place"
     session.run(DECLARED)
     assert counts(session) == [200, 200]
     assert os.path.getsize("v.duckdb") < 1_000_000
@@ -232,7 +232,7 @@ def test_a_table_of_files_is_dropped_and_its_files_stay(session: Session, drop: 
     assert counts(session) == [200, 200]
     paid = charges(session)
     message = session.run(drop)[0].message
-    assert "its list of 2 file(s)" in message
+    assert "its list of 2 files" in message
     assert "the files stay" in message
     assert sorted(os.listdir()) >= ["a.parquet", "b's.parquet"]
     with pytest.raises(ProgrammingError, match="there is no table"):
@@ -325,7 +325,7 @@ def test_a_table_of_another_duckdb_file_is_asked_where_it_lies(
 ) -> None:
     census(tmp_path / "census.duckdb", 400)
     made = session.run(MADE)[0].message
-    assert made == "people: 400 row(s) in 1 file(s), read in place"
+    assert made == "people: 400 rows in 1 file, read in place"
     assert counts(session) == [200, 200]
     paid = charges(session)
     assert counts(session) == [200, 200]
@@ -504,7 +504,7 @@ def test_an_iceberg_snapshot_is_pinned(session: Session, tmp_path: Path) -> None
     table.append(rows.set_column(0, "id", pa.array(range(10, 20))))
     metadata = table.metadata_location.removeprefix("file://")
     made = session.run(f"CREATE TABLE people FROM ICEBERG '{metadata}'; {DECLARED}")[0].message
-    assert made == "people: 20 row(s) in 2 file(s), read in place"
+    assert made == "people: 20 rows in 2 files, read in place"
     assert counts(session) == [10, 10]
     pinned = f"CREATE OR REPLACE TABLE people FROM ICEBERG '{metadata}'"
     session.run(f"{pinned} SNAPSHOT {first.snapshot_id}")

@@ -187,6 +187,15 @@ def test_information_schema_tells_analysts_of_links_as_foreign_keys(vault):
         assert analyst.session.budgets() == before
 
 
+def test_show_tables_lists_released_tables_and_new_ones_to_owners(vault):
+    with sqlpriv.connect(vault, role="owner") as owner:
+        owner.execute("BEGIN")
+        owner.execute("CREATE TABLE fresh (i INTEGER)")
+        names = [name for (name,) in owner.execute("SHOW TABLES").fetchall()]
+        owner.execute("ROLLBACK")
+    assert names == ["customer", "fresh", "made", "nation", "orders"]
+
+
 @pytest.mark.parametrize("name", sorted(information_schema.VIEWS))
 def test_a_private_table_of_a_views_name_stays_private(tmp_path, name):
     vault = tmp_path / "v.duckdb"

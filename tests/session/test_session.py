@@ -565,11 +565,11 @@ def test_a_link_asks_how_many_rows_of_a_unit_count(tmp_path):
         bound = "ALTER TABLE orders SET PRIVACY BOUND (rows_per_unit = {})"
         owner.execute(bound.format(1))
         message = owner.execute(link).message
-        assert "4000 row(s) beyond one row of a unit are left out" in message
+        assert "4000 rows beyond one row of a unit, left out" in message
         message = owner.execute(bound.format(3)).message
-        assert "2000 row(s) beyond 3 row(s) of a unit" in message
+        assert "2000 rows beyond 3 rows of a unit" in message
         assert "spares" not in message  # 5 is too many more than 3 for the sake of time
         message = owner.execute(bound.format(4)).message
-        assert "1000 row(s) beyond 4 row(s) of a unit" in message
+        assert "1000 rows beyond 4 rows of a unit" in message
         assert message.endswith("every read sorts all rows by unit: rows_per_unit = 5 spares it")
         assert "left out" not in owner.execute(bound.format(5)).message

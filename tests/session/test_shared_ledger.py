@@ -37,7 +37,7 @@ def two(tmp_path: Path, url: str) -> tuple[Path, Path]:
         owner.run(MAKE)
     result = CliRunner().invoke(main, ["ledger", "move", str(first), "--to", url])
     assert result.exit_code == 0, result.output
-    assert "moved 4 charge(s), budget(s) and declaration(s)" in result.output
+    assert "moved 4 records (charges, budgets, declarations)" in result.output
     shutil.copy2(first, second)
     sqlpriv.connect(second, ledger=url).close()
     return first, second

@@ -32,11 +32,11 @@ def test_the_owner_alone_is_told_whether_closed_rows_changed(owner: Session):
     assert [w["closed_rows"] for w in shown(owner, "WINDOWS")] == ["unchanged", "unchanged"]
     owner.execute("UPDATE visits SET cost = 7 WHERE number = 3")
     told = {w["table"]: w["closed_rows"] for w in shown(owner, "WINDOWS")}
-    assert told["visits"] == "CHANGED: 620 row(s) before 2026-10-02 then, 620 now"
+    assert told["visits"] == "CHANGED: 620 rows before 2026-10-02 then, 620 now"
     said = owner.execute(
         "ALTER TABLE visits SET PRIVACY WINDOW (closed_before = DATE '2026-10-03')"
     )
-    assert "closed already: CHANGED: 620 row(s)" in said.message
+    assert "closed already: CHANGED: 620 rows" in said.message
     with Session(owner.vault) as analyst:
         windows = shown(analyst, "WINDOWS")
         assert [*windows[0]] == ["table", "column", "closed_before"]
@@ -62,7 +62,7 @@ def test_where_the_owner_is_changes_no_closed_row(tmp_path: Path, monkeypatch: p
             assert shown(owner, "WINDOWS")[0]["closed_rows"] == "unchanged"
     with Session(vault, role="owner") as owner:
         owner.execute("UPDATE stays SET note = 'x' WHERE id = 23")
-        assert "CHANGED: 24 row(s)" in str(shown(owner, "WINDOWS")[0]["closed_rows"])
+        assert "CHANGED: 24 rows" in str(shown(owner, "WINDOWS")[0]["closed_rows"])
     monkeypatch.undo()
     time.tzset()
 
@@ -84,7 +84,7 @@ def test_a_window_goes_with_its_column_and_table(owner: Session):
     assert window["column"] == "date_of"
     assert window["closed_rows"] in (
         "unchanged",
-        "CHANGED: 600 row(s) before 2026-10-01 then, 600 now",
+        "CHANGED: 600 rows before 2026-10-01 then, 600 now",
     )
     what = f"COUNT(*) AS n FROM stays WHERE date_of < {DAY}"
     ask(owner, what)

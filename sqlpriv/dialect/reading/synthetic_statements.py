@@ -91,7 +91,8 @@ def _check_synthetic(c: TokenCursor, head: Token, select: Select) -> None:
             "WHERE and STRATIFY BY can; OPTIONS (rows = …) sets its size",
         )
     if select.options or (select.private and select.stratify is None):
-        hint = "write USING mst OPTIONS (epsilon = 1)"
+        method = c.peek(1).text if c.at("USING") else "mst"
+        hint = f"write USING {method} OPTIONS (epsilon = 1)"
         raise Refused.at(head, "the price of a synthetic table stands at its end", hint)
 
 

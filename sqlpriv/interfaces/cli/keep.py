@@ -8,6 +8,7 @@ import click
 
 import sqlpriv
 from sqlpriv.interfaces.cli.failure import fail
+from sqlpriv.system.count_text import count_text
 
 
 @click.command()
@@ -79,4 +80,5 @@ def move(vault: Path, url: str) -> None:
         records = move_ledger_to(vault, url)
     except sqlpriv.Error as error:
         fail(error)
-    click.echo(f"moved {records} charge(s), budget(s) and declaration(s) to {url}", err=True)
+    records_moved = f"{count_text(records, 'record')} (charges, budgets, declarations)"
+    click.echo(f"moved {records_moved} to {url}", err=True)

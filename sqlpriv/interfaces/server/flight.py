@@ -29,6 +29,7 @@ from sqlpriv.interfaces.server.running_statements import Runner
 from sqlpriv.interfaces.server.sessions import Client, Sessions, Statement
 from sqlpriv.interfaces.server.spending_rules import run_within_rules
 from sqlpriv.session.session import Quote, Result, Session
+from sqlpriv.system.count_text import count_text
 
 LONGEST = 2_000_000
 """Bytes of a command: twice what a statement may have."""
@@ -101,7 +102,8 @@ class Service(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ships n
         )
         if statement.values is None and statement.names:
             raise InterfaceError(
-                f"the statement has {len(statement.names)} parameter(s): bind values to them first"
+                f"the statement has {count_text(len(statement.names), 'parameter')}:"
+                " bind values to them first"
             )
         return owner, statement
 

@@ -29,6 +29,7 @@ from sqlpriv.errors import InterfaceError, OperationalError, VaultBusy
 from sqlpriv.interfaces.server.protocol.wire_errors import Cancelled, TimedOut
 from sqlpriv.interfaces.server.sessions import Client
 from sqlpriv.session.session import Progress, Session
+from sqlpriv.system.count_text import count_text
 
 _R = TypeVar("_R")
 _GIVEN_UP = "the statement was given up; what was charged stays charged, and its answer is kept"
@@ -147,7 +148,7 @@ class Runner:
         with self._lock:
             if self._running[user.name] >= limit:
                 raise VaultBusy(
-                    f"{limit} statement(s) of {user.name} run at once, and no more may;"
+                    f"{count_text(limit, 'statement')} of {user.name} run at once, and no more may;"
                     " nothing was read or charged: wait for one of them"
                 )
             self._running[user.name] += 1

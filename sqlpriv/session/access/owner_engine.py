@@ -20,6 +20,7 @@ from sqlpriv.errors import OperationalError, ProgrammingError, VaultBusy
 from sqlpriv.kernel.sql.quoting import literal, name
 from sqlpriv.kernel.terms.contract import Categories, Column, Interval, TableContract
 from sqlpriv.session.access.renames import MAY_RENAME, FollowedTables, stored_tables
+from sqlpriv.system.count_text import count_text
 from sqlpriv.system.file_modes import as_private_as
 from sqlpriv.system.quiet_engine import keep_idle_engine, open_engine, take_idle_engine
 
@@ -263,21 +264,20 @@ def outside(engine: OwnerEngine, contract: TableContract, column: Column) -> str
             listed = f"SELECT unnest(?{as_stored})" if labels_but_null else "NULL"
             test, nullable = f"{c} NOT IN ({listed})", None in labels
             values: list[object] = [labels_but_null] if labels_but_null else []
-            consequence = "are not listed: they fall in no group of this column"
+            consequence = "not listed, in no group of this column"
         case Interval(lower, upper, nullable):
             test, values = f"{c} < ? OR {c} > ?", [lower, upper]
-            consequence = "are beyond its ends: they are clamped"
+            consequence = "beyond its ends, clamped to them"
         case _:
             return ""
     rows = f"SELECT {test} AS is_beyond, {c} IS NULL AS is_null FROM {name(contract.table)}"
     counts = "count(*) FILTER (is_beyond), count(*) FILTER (is_null)"
     ((beyond, null),) = engine.read_rows(f"SELECT {counts} FROM ({rows})", values)
-    words = f"; {beyond} row(s) {consequence}" if beyond else ""
+    words = f"; {count_text(beyond, 'row')} {consequence}" if beyond else ""
     if null and not nullable:
         how = "list NULL, too" if isinstance(domain, Categories) else "add OR NULL"
-        words += (
-            f"; {null} row(s) are NULL: they fall in no group of this column ({how}, to count them)"
-        )
+        nulls = count_text(null, "row")
+        words += f"; {nulls} with NULL, in no group of this column ({how}, to count them)"
     return words
 
 
@@ -303,8 +303,8 @@ def beyond_bound(engine: OwnerEngine, contract: TableContract) -> str:
     ((beyond_most, largest),) = engine.read_rows(f"SELECT {beyond}, max(n) FROM ({counts})")
     if not beyond_most:
         return ""
-    kept = f"{most} row(s)" if most > 1 else "one row"
-    left_out = f"; {beyond_most} row(s) beyond {kept} of a unit are left out"
+    kept = count_text(most, "row") if most > 1 else "one row"
+    left_out = f"; {count_text(beyond_most, 'row')} beyond {kept} of a unit, left out"
     if unit.groups_per_unit > 1 or largest > MOST_LENGTHENED * most:
         return left_out
-    return f"{left_out}, and every read sorts all rows by unit: rows_per_unit = {largest} spares it"
+    return f"{left_out}; every read sorts all rows by unit: rows_per_unit = {largest} spares it"

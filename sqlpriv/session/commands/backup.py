@@ -22,6 +22,7 @@ import duckdb
 
 from sqlpriv.errors import OperationalError, VaultBusy
 from sqlpriv.session.commands.ledger_place import close_for_good, refuse_pointer
+from sqlpriv.system.count_text import count_text
 from sqlpriv.system.database_files import refuse_other_file
 from sqlpriv.system.whole_files import into_place, sync
 
@@ -108,8 +109,8 @@ def restore(folder: Path, vault: Path, older: bool = False) -> tuple[str, ...]:
     if present > manifest["records"] and not older:
         lost = present - manifest["records"]
         raise OperationalError(
-            f"the ledger at {ledger} has {lost} record(s) that this backup has not: budget spent"
-            " since would be forgotten, and could be spent again; say --older to do so all the same"
+            f"the ledger at {ledger} has {count_text(lost, 'record')} that this backup has not:"
+            " budget spent since would be forgotten, and could be spent again; say --older to do it"
         )
     old = Path(manifest["vault"])
     with _as_operational("put back"):

@@ -35,6 +35,7 @@ from sqlpriv.session.declarations.budgets import (
 )
 from sqlpriv.session.declarations.windows import Change, with_window, without_window
 from sqlpriv.statements import declarations as decl
+from sqlpriv.system.count_text import count_text
 
 
 def declare(kernel: Kernel, action: decl.Action, contract: TableContract, principal: str) -> str:
@@ -191,7 +192,8 @@ def _bound_change(contract: TableContract, body: Declared, action: decl.SetBound
     rows = rows if action.rows_per_unit is None else action.rows_per_unit
     groups = groups if action.groups_per_unit is None else action.groups_per_unit
     PrivacyUnit(contract.table, "", rows, groups)  # raises DeclarationError if out of range
-    message = f"a unit keeps {rows} row(s) of {contract.table} in each of {groups} stratum/strata"
+    strata = count_text(groups, "stratum", "strata")
+    message = f"a unit keeps {count_text(rows, 'row')} of {contract.table} in each of {strata}"
     return {"bound": [rows, groups]}, message
 
 

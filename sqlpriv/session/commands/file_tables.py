@@ -25,6 +25,7 @@ from sqlpriv.session.access.owner_engine import OwnerEngine
 from sqlpriv.session.access.result import Result
 from sqlpriv.session.commands.iceberg_files import iceberg_files
 from sqlpriv.statements import commands as cmd
+from sqlpriv.system.count_text import count_text
 
 _DROP = re.compile(
     r"""\s*DROP\s+TABLE\s+(?:IF\s+EXISTS\s+)?(?:main\.)?(\w+|"(?:[^"]|"")+")"""
@@ -79,7 +80,8 @@ def create_file_table(create: cmd.CreateFileTable, access: Access) -> Result:
         raise DeclarationError(f"{create.table} cannot be made of files: {error}") from error
     access.tables.contracts()
     access.kernel.verify()
-    message = f"{create.table}: {count} row(s) in {len(paths)} file(s), read in place"
+    rows, files = count_text(count, "row"), count_text(len(paths), "file")
+    message = f"{create.table}: {rows} in {files}, read in place"
     if unread:
         message += f"; {', '.join(sorted(unread))} of the folders' names counts for nothing"
     return Result(message=message)
@@ -191,8 +193,8 @@ def drop_file_table(text: str, owner: OwnerEngine) -> str | None:
     count = len(listed_in(views[0][0]).paths)
     owner.run(f"DROP VIEW main.{name(table)}")
     return (
-        f"dropped {table}: its list of {count} file(s) and what was declared of it; the files stay"
-        " as they are, and what was spent stays spent"
+        f"dropped {table}: its list of {count_text(count, 'file')} and what was declared of it; the"
+        " files stay as they are, and what was spent stays spent"
     )
 
 

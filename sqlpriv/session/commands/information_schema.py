@@ -40,7 +40,7 @@ VIEWS = frozenset(
 )
 """The views of information_schema."""
 _ANALYSTS = "SELECT table_name AS name FROM duckdb_tables() WHERE NOT internal ORDER BY ALL"
-"""What DuckDB's SHOW TABLES shows to who has no vault of their own: every table's name."""
+"""What SHOW TABLES shows to who has no vault of their own: every table's name."""
 UNLISTED = "enum_without_labels"
 """The type of a column that is an ENUM and has no declared labels: shown as ENUM()."""
 VAULT = "vault"
@@ -67,9 +67,19 @@ def lists_tables(plain: cmd.Plain) -> bool:
     return words in ("SHOW TABLES", "SHOW ALL TABLES", "PRAGMA SHOW_TABLES")
 
 
-def table_names(access: Access) -> pa.Table:
-    """Returns the names of all tables, as SHOW TABLES shows them to an analyst."""
-    return query(access, cmd.Plain(_ANALYSTS, ("duckdb_tables()",), True))
+def table_names(access: Access, plain: cmd.Plain) -> pa.Table:
+    """Returns the names of all tables, of the vault and released, in one column `name`.
+
+    Args:
+        access: An owner's sees the tables that an open transaction has made, too.
+        plain: SHOW TABLES, which DuckDB runs on an owner's vault.
+    """
+    if access.owner is None:
+        return query(access, cmd.Plain(_ANALYSTS, ("duckdb_tables()",), True))
+    in_vault = access.sql.run_exactly(plain.text, (), ()).table
+    assert in_vault is not None  # SHOW TABLES has rows
+    names = {*in_vault.column("name").to_pylist(), *access.sql.released_names()}
+    return pa.table({"name": sorted(names)})
 
 
 def table_info(statement: cmd.Describe, access: Access) -> Result:

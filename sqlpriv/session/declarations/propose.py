@@ -32,6 +32,7 @@ from sqlpriv.session.declarations.text_remarks import (
     text_remark,
     thousands_remark,
 )
+from sqlpriv.system.count_text import count_text
 
 ROWS_KEPT = 0.99
 """A bound on a unit's rows is proposed that this share of the units does not exceed."""
@@ -140,8 +141,8 @@ def _bound_lines(fetch: Fetch, profile: TableProfile, column: str) -> list[str]:
     bound = most if most <= 3 else usual
     left_out = fetch(f"SELECT coalesce(sum(greatest(n - {bound}, 0)), 0) FROM ({counts})")[0][0]
     nobodys = fetch(f"SELECT count(*) FROM {t} WHERE {c} IS NULL")[0][0]
-    remarks = [f"{left_out} row(s) beyond it are left out"] if left_out else []
-    remarks += [f"{nobodys} row(s) without {column} are never read"] if nobodys else []
+    remarks = [f"{count_text(left_out, 'row')} beyond it, left out"] if left_out else []
+    remarks += [f"{count_text(nobodys, 'row')} without {column}, never read"] if nobodys else []
     remark = f"  -- {'; '.join(remarks)}" if remarks else ""
     table = written_name(profile.table)
     return [f"ALTER TABLE {table} SET PRIVACY BOUND (rows_per_unit = {bound});{remark}"]
@@ -169,8 +170,8 @@ def _domain_lines(fetch: Fetch, table: str, column: ColumnProfile) -> list[str]:
             lines += text_remark(fetch, table, column.name) if texts else []
             if rare := [n for _, n in levels if n < fewest]:
                 lines.append(
-                    f"-- {column.name}: {len(rare)} value(s) of fewer than {fewest} rows"
-                    f" are not listed, since the list is public; {sum(rare)} row(s) hold them"
+                    f"-- {column.name}: {count_text(len(rare), 'value')} of fewer than {fewest}"
+                    f" rows ({count_text(sum(rare), 'row')}) left out of the list, which is public"
                 )
             listed = ", ".join([*common, *(["NULL"] if nulls else [])])
             return [*lines, f"{alter} IN ({listed}){'' if nulls or rare else ' NOT NULL'};"]

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from sqlpriv.kernel.sql.quoting import literal, name
 from sqlpriv.session.declarations.declaration_text import written_name
 from sqlpriv.session.declarations.table_profiles import ColumnProfile, Fetch
+from sqlpriv.system.count_text import count_text
 
 _MOSTLY = 0.8
 """Texts are taken for numbers, or days, where this share of them are."""
@@ -108,8 +109,8 @@ def number_key_remark(fetch: Fetch, table: str, unit: ColumnProfile) -> list[str
     t, c = written_name(table), written_name(unit.name)
     rest = f"{c} IS NOT NULL AND TRY_CAST({c} AS HUGEINT) IS NULL"
     return [
-        f"-- {unit.name}: {round(share * unit.present)} row(s) have no number in it, as the rest"
-        " has; a total below the rows? If so, run this, then propose anew:",
+        f"-- {unit.name}: {count_text(round(share * unit.present), 'row')} without a number in it,"
+        " unlike the rest; a total below the rows? If so, run this, then propose anew:",
         f"-- DELETE FROM {t} WHERE {rest};",
     ]
 

@@ -24,6 +24,7 @@ from sqlpriv.session.access.context import Access
 from sqlpriv.statements import declarations as decl
 from sqlpriv.statements import literal
 from sqlpriv.system import arrow
+from sqlpriv.system.count_text import count_text
 
 Change = tuple[dict[str, Any], str]
 """Fields of a declaration with their new values, and what that is in words for the owner."""
@@ -49,7 +50,7 @@ def with_window(action: decl.SetWindow, contract: TableContract, body: Declared)
         )
     day, rows = window.closed_before, ""
     if action.rows is not None:
-        rows = f" ({action.rows[0]} row(s) now)"
+        rows = f" ({count_text(action.rows[0], 'row')} now)"
     message = (
         f"rows of {table} with {window.column} before {day}{rows} are closed: what is answered of"
         " them alone from now on stays, for nothing, whatever is written"
@@ -137,7 +138,7 @@ def _changed_rows(contract: TableContract, body: Declared, access: Access) -> st
         return _NOT_KNOWN
     if then == list(now):
         return "unchanged"
-    return f"CHANGED: {then[0]} row(s) before {window.closed_before} then, {now[0]} now"
+    return f"CHANGED: {count_text(then[0], 'row')} before {window.closed_before} then, {now[0]} now"
 
 
 def _rows_before(window: Window, contract: TableContract, access: Access) -> tuple[int, str] | None:

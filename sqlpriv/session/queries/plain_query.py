@@ -14,6 +14,7 @@ from sqlpriv.session.commands import information_schema
 from sqlpriv.session.commands.file_tables import drop_file_table
 from sqlpriv.statements import commands as cmd
 from sqlpriv.statements import tree as t
+from sqlpriv.system.count_text import count_text
 
 _MADE = re.compile(
     r"\s*create\s+(?:or\s+replace\s+)?table\s+(?:if\s+not\s+exists\s+)?(?:main\s*\.\s*)?"
@@ -34,8 +35,8 @@ def answer_plainly(query: cmd.Unanswerable, access: Access) -> Result:
     if not isinstance(plain, cmd.Plain):
         raise query.refusal
     is_analyst = access.owner is None
-    if is_analyst and information_schema.lists_tables(plain):
-        return Result(information_schema.table_names(access))
+    if information_schema.lists_tables(plain):
+        return Result(information_schema.table_names(access, plain))
     if information_schema.asks_only_this(plain, of_views=is_analyst):
         return Result(information_schema.query(access, plain))
     if access.owner is not None:
@@ -46,7 +47,7 @@ def answer_plainly(query: cmd.Unanswerable, access: Access) -> Result:
         changed = _changed_rows(access.owner.run(plain.text, plain.parameters))
         if access.owner.has_renamed:  # before anything else can happen to this process
             access.tables.settle()
-        message = "done" if changed < 0 else f"done: {changed} row(s)"
+        message = "done" if changed < 0 else f"done: {count_text(changed, 'row')}"
         return Result(message=message + _public_name_note(plain.text, access), changed=changed)
     if not plain.reads_only:
         raise query.refusal

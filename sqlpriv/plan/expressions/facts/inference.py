@@ -27,6 +27,7 @@ from sqlpriv.plan.expressions.facts.value_facts import (
     union_of,
     with_values_listed,
 )
+from sqlpriv.system.count_text import count_text
 
 
 def infer_shape(expr: a.Expr, scope: Mapping[str, Shape]) -> Shape:
@@ -92,7 +93,7 @@ def _substring(value: Value, expr: a.Substring) -> Value:
 def _call(op: str, args: list[Shape]) -> Shape:
     """Returns the shape of an operation; its types are checked as the kernel will check them."""
     if op not in OPERATIONS or not args or OPERATIONS[op].arity not in (0, len(args)):
-        raise Refused(f"there is no row function {op} of {len(args)} argument(s)")
+        raise Refused(f"there is no row function {op} of {count_text(len(args), 'argument')}")
     operation = OPERATIONS[op]
     if not {s.type for s in args} <= operation.takes:
         names = " or ".join(sorted(operation.takes))

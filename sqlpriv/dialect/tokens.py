@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import TokenError
@@ -100,14 +101,25 @@ _COMMANDS = (Type.COMMAND, Type.EXECUTE, Type.FETCH, Type.RENAME, Type.SHOW)
 _BEFORE_VALUES = RESERVED - {"END", "NULL", "TRUE", "FALSE"} | {"BETWEEN", "LIKE", "ILIKE", "BY"}
 
 
+TEXTS_KEPT, LONGEST_KEPT = 16, 10_000
+"""How many texts' tokens are kept, and of how many characters at most: some 20 MB in all."""
+
+
 def lex(text: str, dialect: str = "duckdb") -> tuple[Token, ...]:
     """Returns the tokens of the text, the last one of kind END (before it BAD, maybe).
+
+    An interface parts a text into statements, or looks for its parameters, before a session reads
+    it: the tokens of the latest short texts are kept for that.
 
     Args:
         text: One or more statements, or a part of one.
         dialect: sqlglot's name of the dialect that the text is written in; the check against
             DuckDB's rules is made for DuckDB's own.
     """
+    return (_kept_tokens if len(text) <= LONGEST_KEPT else _tokens)(text, dialect)
+
+
+def _tokens(text: str, dialect: str) -> tuple[Token, ...]:
     bare = text.replace("\r\n", " \n").replace("\r", "\n")  # DuckDB's lines end at each of them
     readable, bad = bare, ""
     signed = with_other_signs(bare) if bare.count("$") > 1 else bare
@@ -133,6 +145,9 @@ def lex(text: str, dialect: str = "duckdb") -> tuple[Token, ...]:
             tokens.append(Token(Kind.BAD, text[start:], bad, start, places.at(start)))
     tokens.append(Token(Kind.END, "", "", len(text), places.at(len(text))))
     return tuple(tokens)
+
+
+_kept_tokens = lru_cache(TEXTS_KEPT)(_tokens)
 
 
 def _glots(text: str, dialect: str) -> list[GlotToken]:

@@ -11,13 +11,13 @@ from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Type, Value
 from sqlpriv.kernel.terms.operations import columns_read
 from sqlpriv.plan.aggregates.calls import aggregate_calls
-from sqlpriv.plan.cell_count import check_cell_count
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.facts import dates
 from sqlpriv.plan.expressions.facts.conditions import whole_identities
 from sqlpriv.plan.expressions.facts.value_facts import MAX_LEVELS, Shape
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.expressions.public_evaluation import evaluate_over_lists, results_of
+from sqlpriv.plan.pricing.cell_count import check_cell_count
 from sqlpriv.plan.pricing.googlesql_options import asks_for_threshold
 from sqlpriv.plan.pricing.tuned_constants import MAX_CELLS
 from sqlpriv.statements import default_name

@@ -7,12 +7,9 @@ those columns from releases and evaluates the rest.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import replace
-from itertools import islice
 
-from sqlpriv.errors import DataError, Refused
 from sqlpriv.kernel.proof.sensitivity import bound_of
 from sqlpriv.kernel.proof.unit_rows import Partners
 from sqlpriv.kernel.terms import algebra as a
@@ -20,23 +17,21 @@ from sqlpriv.kernel.terms.budget import Budget, Price, Rho
 from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.kernel.terms.release import Measurement
 from sqlpriv.plan import computed_columns, group_keys, output_half_widths, outputs
-from sqlpriv.plan.aggregates.calls import Aggregate
 from sqlpriv.plan.aggregates.contribution_clamps import clamp_contributions
 from sqlpriv.plan.aggregates.estimators import (
     StatementOptions,
-    choose_estimator,
     read_statement_options,
     resolve_auto_share,
 )
 from sqlpriv.plan.aggregates.mean_rounds import MeanRounds, order_rounds
 from sqlpriv.plan.aggregates.price_shares import Paid, share_price
-from sqlpriv.plan.aggregates.quantile_method import choose_quantile_methods
-from sqlpriv.plan.aggregates.rewrites import GroupedRows, Recipe, expand_aggregate
+from sqlpriv.plan.aggregates.rewrites import GroupedRows, Recipe
 from sqlpriv.plan.aggregates.rows_left_out import units_by_rows
 from sqlpriv.plan.existing_combinations import existing_combinations
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.literal_types import refuse
-from sqlpriv.plan.plan import GroupingSet, Output, Plan, SelectedKeys, Selection
+from sqlpriv.plan.grouping_sets import grouping_set, is_pooled, with_quantile_methods
+from sqlpriv.plan.plan import Output, Plan, SelectedKeys, Selection
 from sqlpriv.plan.pricing.googlesql_options import (
     GOOGLESQL_OPTIONS,
     asks_for_public_groups,
@@ -57,8 +52,6 @@ from sqlpriv.statements import tree as t
 from sqlpriv.statements.traverse import has_subqueries
 
 Combinations = group_keys.Combinations
-LEVELLED = ("count", "sum", "mean")
-"""Kinds that have a population figure of their own under OPTIONS (population_share = …)."""
 
 
 def plan(
@@ -86,15 +79,30 @@ def plan(
 
     Raises:
         Refused: With the place in the text and what to write instead. Nothing is read or charged.
+            A missing price is said last, when everything else can be answered.
     """
     require_unit(contract, select.pos)
-    try:
-        price = statement_price(select.options, budget, session_epsilon, select.pos)
-    except Refused:
-        if session_epsilon is None and not any(name in KNOWN_OPTIONS for name, _ in select.options):
-            priced = replace(select, options=(*select.options, ("epsilon", 1.0)))
-            plan(priced, contract, budget, None)  # a column that is missing is said first
-        raise
+    is_priced = session_epsilon is not None or any(x in KNOWN_OPTIONS for x, _ in select.options)
+    epsilon = session_epsilon if is_priced else 1.0
+    price = statement_price(select.options, budget, epsilon, select.pos)
+    planned = _plan_at_price(
+        price, select, contract, budget, selected_keys, combinations, chosen_rows, partners
+    )
+    if not is_priced:
+        statement_price(select.options, budget, None, select.pos)  # raises
+    return planned
+
+
+def _plan_at_price(
+    price: Price,
+    select: t.Select,
+    contract: TableContract,
+    budget: Budget,
+    selected_keys: SelectedKeys | None,
+    combinations: Combinations | None,
+    chosen_rows: int | None,
+    partners: Partners | None,
+) -> Plan:
     check_googlesql_options(select.options, contract, budget, select.pos)
     elsewhere = (*KNOWN_OPTIONS, *GOOGLESQL_OPTIONS, "report")
     rest = tuple(x for x in select.options if x[0] not in elsewhere)
@@ -237,7 +245,7 @@ def _plan_output(
     columns = list(zip(outputs.output_names(select), items, strict=True))
     if _wants_report(select):
         pooled = frozenset(
-            i for i, one in enumerate(writer.aggregates) if _is_pooled(one, bool(strata), options)
+            i for i, one in enumerate(writer.aggregates) if is_pooled(one, bool(strata), options)
         )
         columns = [
             pair
@@ -250,7 +258,7 @@ def _plan_output(
     unit_columns = frozenset(c for c, identified in binder.named.items() if "" in identified)
     stratum_keys = tuple(d.key for d in strata)
     marginals = [
-        _grouping_set(
+        grouping_set(
             select,
             one,
             GroupedRows(rows, stratum_keys, tuple(groups[i].key for i in one), unit_columns),
@@ -266,7 +274,7 @@ def _plan_output(
         tuple(item for _, item in columns),
         strata,
         groups,
-        _with_quantile_methods(
+        with_quantile_methods(
             marginals,
             price,
             bool(weights),
@@ -284,76 +292,9 @@ def _plan_output(
     return output, rows
 
 
-def _grouping_set(
-    select: t.Select,
-    keys: tuple[int, ...],
-    cells: GroupedRows,
-    aggregates: tuple[Aggregate, ...],
-    price: type[Price],
-    options: StatementOptions,
-) -> GroupingSet:
-    """Returns what one set of keys asks for."""
-    recipes = _expand_recipes(aggregates, cells, select, price, options)
-    own: tuple[Recipe | None, ...] = ()
-    if options.population_share and cells.strata:
-        whole = _expand_recipes(aggregates, replace(cells, strata=()), select, price, options)
-        pairs = zip(recipes, whole, strict=True)
-        own = tuple(w if w.kind in LEVELLED and r.whole is None else None for r, w in pairs)
-    return GroupingSet(keys, math.prod(len(key.values) for key in cells.keys), recipes, own)
-
-
-def _with_quantile_methods(
-    marginals: list[GroupingSet], price: Price, weighted: bool, measured: frozenset[int]
-) -> tuple[GroupingSet, ...]:
-    """Returns the marginals, their quantiles each by the method that is predicted to err less;
-    by a histogram those of the aggregates in `measured`, whose error is asked for."""
-    every = [(number, r) for m in marginals for number, r in enumerate(m.recipes)]
-    with_errors = {place for place, (number, _) in enumerate(every) if number in measured}
-    recipes = iter(choose_quantile_methods([r for _, r in every], price, weighted, with_errors))
-    return tuple(replace(m, recipes=tuple(islice(recipes, len(m.recipes)))) for m in marginals)
-
-
 def _wants_report(select: t.Select) -> bool:
     """Whether OPTIONS (report = true) asks for the ends of the outputs' intervals."""
     report = dict(select.options).get("report", "report_format" in dict(select.options))
     if not isinstance(report, bool):
         raise refuse(t.Literal(None, select.pos), "report is true or false", "write report = true")
     return report
-
-
-def _expand_recipes(
-    aggregates: tuple[Aggregate, ...],
-    cells: GroupedRows,
-    select: t.Select,
-    price: type[Price],
-    options: StatementOptions,
-) -> tuple[Recipe, ...]:
-    if not aggregates:
-        raise refuse(
-            t.Literal(None, select.pos),
-            "this statement asks for no aggregate",
-            "add COUNT(*): declared levels themselves are public (DESCRIBE t)",
-        )
-    number = math.prod(len(key.values) for key in (*cells.strata, *cells.keys))
-    try:
-        if any(x.using == "pooled" for x in aggregates) and not select.stratify:
-            raise DataError("pooled draws strata together: write STRATIFY BY")
-        strata = 0 if cells.keys or (select.stratify and select.stratify.weights) else number
-        using = [choose_estimator(x, number, price, options, strata) for x in aggregates]
-    except DataError as error:
-        hint = "AVG(x) takes the best that the budget has, SUM(x) the plain sum"
-        raise refuse(t.Literal(None, select.pos), str(error), hint) from None
-    return tuple(
-        replace(
-            expand_aggregate(aggregate, cells),
-            using=name,
-            pooled=_is_pooled(aggregate, bool(cells.strata), options),
-        )
-        for aggregate, name in zip(aggregates, using, strict=True)
-    )
-
-
-def _is_pooled(aggregate: Aggregate, stratified: bool, options: StatementOptions) -> bool:
-    """Returns whether an aggregate's strata are drawn together: it or the statement says so."""
-    smoothed = options.smooth and stratified and aggregate.kind == "mean" and not aggregate.using
-    return smoothed or aggregate.using == "pooled"

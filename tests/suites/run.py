@@ -24,7 +24,7 @@ if __name__ == "__main__":
 
 from sqlpriv.errors import Error
 from sqlpriv.kernel.proof import noise
-from sqlpriv.plan import planner
+from sqlpriv.plan import grouping_sets
 from sqlpriv.plan.aggregates.calls import Aggregate
 from sqlpriv.session.session import Session
 from suites.vault import make_vault, plain_duckdb
@@ -94,18 +94,18 @@ def without_noise() -> Iterator[None]:
 
     An estimator that clips where clipping errs less than noise would has no answer to compare.
     """
-    draw, choose = noise.Noise.draw, planner.choose_estimator
+    draw, choose = noise.Noise.draw, grouping_sets.choose_estimator
 
     def plain_unless_named(aggregate: Aggregate, *rest: Any, **named: Any) -> str:
         return choose(aggregate, *rest, **named) if aggregate.using else ""
 
     noise.Noise.draw = lambda _, n: [0] * n  # type: ignore[method-assign]  # tests alone may
-    planner.choose_estimator = plain_unless_named
+    grouping_sets.choose_estimator = plain_unless_named
     try:
         yield
     finally:
         noise.Noise.draw = draw  # type: ignore[method-assign]  # back to what it was
-        planner.choose_estimator = choose
+        grouping_sets.choose_estimator = choose
 
 
 def alike(rows: Sequence[Any], expected: Sequence[Any]) -> bool:

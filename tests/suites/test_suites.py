@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 from sqlpriv.errors import Refused
-from sqlpriv.plan.expressions.moment_functions import _clock_steps
+from sqlpriv.plan.expressions.time_zones import _clock_steps
 from sqlpriv.session.session import Session
 from suites.run import EPSILON, Outcome, alike, classes, run_class, sorted_rows, without_noise
 from suites.vault import make_vault, plain_duckdb

@@ -18,9 +18,9 @@ from sqlpriv.answer.rows import answer
 from sqlpriv.dialect.bracket_parts import TooManyCopies
 from sqlpriv.errors import ProgrammingError, Refused
 from sqlpriv.kernel.terms.contract import TableContract
-from sqlpriv.plan.cell_count import TooManyCells
 from sqlpriv.plan.expressions.facts.conditions import row_names
 from sqlpriv.plan.plan import Plan
+from sqlpriv.plan.pricing.cell_count import TooManyCells
 from sqlpriv.plan.pricing.statement import KNOWN_OPTIONS
 from sqlpriv.session.access.context import Access
 from sqlpriv.session.queries.gate_requests import (

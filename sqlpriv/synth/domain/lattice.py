@@ -195,11 +195,11 @@ def _is_multiple(column: Column, step: float) -> a.Expr:
         rest = a.Call("%", (value, a.Lit(int(step), Type.INTEGER)))
         return a.Call("=", (rest, a.Lit(0, Type.INTEGER)))
     quotient = a.Call("/", (value, a.Lit(step, Type.REAL)))
-    whole = a.Call("round", (quotient,))
-    near = a.Call("<", (a.Call("abs", (a.Call("-", (quotient, whole)),)), a.Lit(NEAR, Type.REAL)))
+    rest = a.Call("-", (quotient, a.Call("round", (quotient,))))
+    near = a.Call("<", (a.Call("abs", (rest,)), a.Lit(NEAR, Type.REAL)))
     # a value far smaller than the step is near 0 steps, and no multiple: 0 is a class of its own
-    some = a.Call("not", (a.Call("=", (whole, a.Lit(0, Type.REAL))),))
-    return a.Call("and", (near, some))
+    large = a.Call(">=", (a.Call("abs", (value,)), a.Lit(step / 2, Type.REAL)))
+    return a.Call("and", (large, near))
 
 
 def measured_lattice(

@@ -590,8 +590,8 @@ MUTANTS = (
     Mutant(
         "queries of one statement change places",
         K + "sql/queries.py",
-        "dict(zip(queries, named, strict=True))",
-        "dict(zip(queries, [*named][::-1]))",
+        "for q, x in zip(queries, added, strict=True)}",
+        "for q, x in zip(queries, added[::-1])}",
         GATE,
     ),
     Mutant(
@@ -815,7 +815,7 @@ MUTANTS = (
     Mutant(
         "of a unit's equal texts whichever is met first stands for all",
         K + "sql/relations.py",
-        "arg_min({text}, {self.bytes_of(text)})",
+        "arg_min({text}, {self.dialect.form('bytes', text)})",
         "first({text})",
         COLLATIONS,
     ),
@@ -1380,8 +1380,8 @@ MUTANTS = (
     Mutant(
         "what is unique of one side is so of a product",
         K + "proof/unit_rows.py",
-        "(left.alone if one_right else frozenset())",
-        "left.alone",
+        "*(left.alone if one_right else ())",
+        "*left.alone",
         UNIT_ROWS,
     ),
     Mutant(
@@ -1478,8 +1478,8 @@ MUTANTS = (
     Mutant(
         "a selection of keys is not delayed",
         K + "gate.py",
-        "delay.scans = self._scans(source)",
-        "self._scans(source)",
+        "            [source],\n            lambda key: [Rendered(",
+        "            [],\n            lambda key: [Rendered(",
         DELAY,
     ),
     Mutant(
@@ -1691,15 +1691,15 @@ MUTANTS = (
     Mutant(
         "a sum of scores moves as far as one score",
         K + "proof/sensitivity.py",
-        "max(1, sum(weights))",
-        "max(1, max(weights))",
+        "max(1, sum(round(c.weight",
+        "max(1, *(round(c.weight",
         SELECTION,
     ),
     Mutant(
         "a sum of scores forgets rows_per_unit",
         K + "proof/sensitivity.py",
-        "return rows_per_unit * SCORE_UNIT * max(",
-        "return SCORE_UNIT * max(",
+        "rows_per_unit * SCORE_UNIT * max(1, sum(",
+        "SCORE_UNIT * max(1, sum(",
         SELECTION,
     ),
     Mutant(
@@ -1921,14 +1921,10 @@ MUTANTS = (
     Mutant(
         "the charge comes after the read",
         K + "gate.py",
-        "                charge = self._charge(measurements)\n"
-        "                for batch, text in zip(batches, texts, strict=True):\n"
-        "                    cells = reader.cells(text)\n",
-        "                for text in texts:\n"
-        "                    reader.cells(text)\n"
-        "                charge = self._charge(measurements)\n"
-        "                for batch, text in zip(batches, texts, strict=True):\n"
-        "                    cells = reader.cells(text)\n",
+        "            yield reader, texts, self._charge(measurements, yocto)\n",
+        "            for text in texts:\n"
+        "                reader.cells(text)\n"
+        "            yield reader, texts, self._charge(measurements, yocto)\n",
         GATE,
     ),
     Mutant(
@@ -2272,8 +2268,8 @@ MUTANTS = (
     Mutant(
         "bins and sums may be of different intervals",
         K + "checked.py",
-        "if not inside or type_ is None or",
-        "if type_ is None or",
+        "not (low <= query.lower and query.upper <= high)\n        or type_ is None",
+        "type_ is None",
         CLIPPED,
     ),
     Mutant(

@@ -46,11 +46,7 @@ def prepare_measurement(measurement: Measurement, scope: Scope) -> PreparedMeasu
     query, price = measurement.query, measurement.price
     if isinstance(query, a.Level):
         return _prepare_level(query, price, scope)
-    return _prepare_sum(query, price, scope)
-
-
-def _prepare_sum(query: a.Query | a.Clipped, price: Price, scope: Scope) -> PreparedMeasurement:
-    """Returns a count or sum: noise is added to the exact integers, on their lattice."""
+    # a count or sum: noise is added to the exact integers, on their lattice
     type_ = [check_expressions(part, scope) for part in parts_of(query)][-1]
     lattice = sensitivity.lattice_of(query, type_)
     clips = _clips(query, type_, scope) if isinstance(query, a.Clipped) else []
@@ -85,8 +81,11 @@ def _clips(query: a.Clipped, type_: Type | None, scope: Scope) -> list[Clip]:
     """Returns how cells are clipped. The bins' x, clamped to the interval, is the x of the sums: a
     stored column is summed as it is, and told apart as its declared domain clamps it."""
     low, high = scope.clamped_to(query.bins.arg) or (query.lower, query.upper)
-    inside = low <= query.lower and query.upper <= high
-    if not inside or type_ is None or len(query.ends) != math.prod(a.shape(query)):
+    if (
+        not (low <= query.lower and query.upper <= high)
+        or type_ is None
+        or len(query.ends) != math.prod(a.shape(query))
+    ):
         raise KernelError("a clipped sum is of one interval inside its column's, and of each cell")
     return clips_of(query, type_, sensitivity.lattice_of(query.by_bin[1], type_))
 

@@ -7,8 +7,8 @@ it did not pay for, or see a number without its noise.
 """
 
 import json
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from itertools import chain
 from threading import Lock
@@ -24,7 +24,7 @@ from sqlpriv.kernel.proof import noise, sensitivity
 from sqlpriv.kernel.proof.delay import RANKED, Delay
 from sqlpriv.kernel.proof.unit_rows import check_work
 from sqlpriv.kernel.reader import Reader
-from sqlpriv.kernel.sql.queries import joint_batches, render, render_groups
+from sqlpriv.kernel.sql.queries import Rendered, joint_batches, render, render_groups
 from sqlpriv.kernel.sql.relations import Scope
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Price, Rho
@@ -86,8 +86,7 @@ class Allowance(AbstractContextManager["Allowance"]):
 
     def _seal(self, *new: tuple[int, Sealed]) -> list[Sealed]:
         """Seals what waits for it, and new answers under their charges; returns them numbered."""
-        waiting = [*self._unsealed, *new]
-        sealed = self._ledger.seal(self._statement, self.contract.snapshot, waiting)
+        sealed = self._ledger.seal(self._statement, self.contract.snapshot, [*self._unsealed, *new])
         self._unsealed.clear()
         return sealed
 
@@ -220,16 +219,17 @@ class Allowance(AbstractContextManager["Allowance"]):
         of the budget's delta for keys. Raises as `release` does.
         """
         pick = noise.threshold(self._scope(source).unit.rows_per_unit, price, yocto)
-        named = a.query_hash(("keys", source, exprs))
+        named, engine = a.query_hash(("keys", source, exprs)), self.contract.engine
         if seal := self._find(source, named, price):
             self.replayed.append(seal.id)
             return tuple(map(tuple, json.loads(seal.payload)))
-        with Delay() as delay, Reader(self._kernel.vault) as reader:
-            text = render_groups(source, exprs, self.contract, self._current(reader).hash_key)
-            delay.scans = self._scans(source)
-            reader.prepare(text, self.contract.engine)
-            charge = self._charge([Measurement(a.Count(source), price)], yocto)
-            groups = reader.groups(text, self.contract.engine)
+        with self._reading(
+            [source],
+            lambda key: [Rendered(render_groups(source, exprs, self.contract, key), {}, engine)],
+            [Measurement(a.Count(source), price)],
+            yocto,
+        ) as (reader, (text,), charge):
+            groups = reader.groups(text.sql, engine)
         picked = (groups[i][:-1] for i in pick([group[-1] for group in groups]))
         usable = [v for v in picked if all("\0" not in str(x) and len(str(x)) < 10_000 for x in v)]
         keys = sorted(usable, key=lambda v: [(x is None, x) for x in v])
@@ -256,15 +256,13 @@ class Allowance(AbstractContextManager["Allowance"]):
             for part in chain(*ahead):
                 check_expressions(part, self._scope(part.source))
             batches = joint_batches(missing, ahead, self.contract)
-            with Delay() as delay, Reader(self._kernel.vault) as reader:
-                key = self._current(reader).hash_key
-                texts = [render([*dict.fromkeys(chain(*b))], self.contract, key) for b in batches]
-                sources = [query.source for (query, *_), *_ in batches]
-                scans = {source: self._scans(source) for source in dict.fromkeys(sources)}
-                delay.scans = sum(scans[source] for source in sources)
-                for text in texts:
-                    reader.prepare(text.sql, text.engine)
-                charge = self._charge(measurements)
+            with self._reading(
+                [query.source for (query, *_), *_ in batches],
+                lambda key: [
+                    render([*dict.fromkeys(chain(*b))], self.contract, key) for b in batches
+                ],
+                measurements,
+            ) as (reader, texts, charge):
                 for batch, text in zip(batches, texts, strict=True):
                     cells = reader.cells(text)
                     exact |= {parts: tuple(cells[part] for part in parts) for parts in batch}
@@ -278,6 +276,24 @@ class Allowance(AbstractContextManager["Allowance"]):
                 kept = self._kept[_of_all_strata(parts)]
                 exact[parts] = tuple(cells[at].ravel().tolist() for cells in kept)
         return charge, exact
+
+    @contextmanager
+    def _reading(
+        self,
+        sources: Sequence[a.Relation],
+        write: Callable[[int], list[Rendered]],
+        measurements: Sequence[Measurement],
+        yocto: int = 0,
+    ) -> Iterator[tuple[Reader, list[Rendered], int]]:
+        """Pays; yields what reads rows, the statements that `write` makes of the snapshot's key,
+        and the charge. The read is delayed by the scans of all of these relations (`Delay`)."""
+        with Delay() as delay, Reader(self._kernel.vault) as reader:
+            texts = write(self._current(reader).hash_key)
+            scans = {source: self._scans(source) for source in dict.fromkeys(sources)}
+            delay.scans = sum(scans[source] for source in sources)
+            for text in texts:
+                reader.prepare(text.sql, text.engine)
+            yield reader, texts, self._charge(measurements, yocto)
 
     def _scope(self, relation: a.Relation) -> Scope:
         if id(relation) not in self._scopes:

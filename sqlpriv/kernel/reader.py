@@ -72,8 +72,10 @@ class Reader(AbstractContextManager["Reader"]):
         self.fingerprint = self._engine.fingerprint
         if self.fingerprint not in _PLAIN and self.truths(MACROS_THERE) != (0,):
             self.__exit__()
-            problem = "holds macros, which could stand in for functions; DROP them, then ask again"
-            raise OperationalError(f"the vault {vault.name} {problem}")
+            raise OperationalError(
+                f"the vault {vault.name} holds macros, which could stand in for functions; DROP"
+                " them, then ask again"
+            )
         _PLAIN.add(self.fingerprint)
 
     def __exit__(self, failure: object = None, *_: object) -> None:
@@ -176,8 +178,7 @@ class Reader(AbstractContextManager["Reader"]):
     @property
     def _parquet(self) -> dict[str, tuple[str, ...]]:
         """The Parquet files of each table of such: Spark reads these."""
-        files = self._engine.files
-        return {table: listed.paths for table, listed in files.items() if not listed.inside}
+        return {t: listed.paths for t, listed in self._engine.files.items() if not listed.inside}
 
     def _run_within_limit(self, sql: str, engine: str) -> Any:
         """Runs a statement, which is interrupted after the time limit; returns DuckDB's result."""

@@ -69,8 +69,7 @@ Files = dict[str, Listed]
 
 def files_of(connection: duckdb.DuckDBPyConnection) -> Files:
     """Returns the files of each table of the attached vault that has any."""
-    views = connection.execute(VIEWS, [FORM]).fetchall()
-    return {view: listed_in(sql) for view, sql in views}
+    return {view: listed_in(sql) for view, sql in connection.execute(VIEWS, [FORM]).fetchall()}
 
 
 def listed_in(view: str) -> Listed:
@@ -197,7 +196,8 @@ def _is_as_made(connection: duckdb.DuckDBPyConnection, listed: Listed) -> bool:
     with _LOCK:  # an engine attaches a file once
         connection.execute(f"ATTACH {literal(listed.paths[0])} AS {alias} (READ_ONLY)")
         try:
-            named = {"alias": alias, "table": listed.inside}
-            return connection.execute(PLAIN_TABLE, named).fetchall() == [(1,)]
+            return connection.execute(
+                PLAIN_TABLE, {"alias": alias, "table": listed.inside}
+            ).fetchall() == [(1,)]
         finally:
             connection.execute(f"DETACH {alias}")

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -35,12 +34,9 @@ class Kernel:
         self.vault = vault
         self.serving: Serving = lambda _, contract, *__: contract.snapshot
         self.ledger = Ledger(vault.with_suffix(".ledger"))
+        self.close = self.ledger.close
         self._verified: dict[tuple[str, str], tuple[Any, ...]] = {}
         self._bound: tuple[object, dict[str, TableContract]] = (None, {})
-
-    def close(self) -> None:
-        """Closes the ledger."""
-        self.ledger.close()
 
     def fingerprint(self) -> str:
         """Returns a name of what the vault holds, '' where there is none: `engine.fingerprint`."""
@@ -99,10 +95,8 @@ class Kernel:
             self._verified = {k: v for k, v in self._verified.items() if k[0] == key[0]}
             self._verified[key] = reader.truths(key[1], contract.engine)
         bounded, *steady = self._verified[key]
-        declared = (
-            c.domain is not None and same for c, same in zip(contract.columns, steady, strict=True)
-        )
-        constant = {c.name.lower() for c in compress(contract.columns, declared)}
+        columns = zip(contract.columns, steady, strict=True)
+        constant = {c.name.lower() for c, same in columns if same and c.domain is not None}
         return {"bounded": bool(bounded), "constant": sorted({*constant, *named})}
 
     @contextmanager
@@ -150,8 +144,14 @@ class Kernel:
 
 def release_of(seal: Sealed, query: a.Asked, *, replayed: bool) -> Release:
     """Returns a sealed answer as it leaves the kernel: `values` are of `algebra.shape(query)`."""
-    values = np.frombuffer(seal.payload, "<f8").reshape(a.shape(query))
-    return Release(seal.id, query, values, seal.sigma, seal.price, replayed)
+    return Release(
+        id=seal.id,
+        query=query,
+        values=np.frombuffer(seal.payload, "<f8").reshape(a.shape(query)),
+        sigma=seal.sigma,
+        price=seal.price,
+        replayed=replayed,
+    )
 
 
 def booking(sources: Iterable[a.Relation], contract: TableContract) -> Booking:

@@ -47,8 +47,13 @@ class LedgerFile(Store):
         """Opens the file; a new one is made whole before it has its name."""
         if not self._path.exists():
             _create(self._path)
-        uri = f"file:{quote(str(self._path.resolve()))}?mode=rw"
-        self.db = sqlite3.connect(uri, BUSY_SECONDS, 0, None, check_same_thread=False, uri=True)
+        self.db = sqlite3.connect(
+            f"file:{quote(str(self._path.resolve()))}?mode=rw",
+            timeout=BUSY_SECONDS,
+            isolation_level=None,
+            check_same_thread=False,
+            uri=True,
+        )
 
     def check(self) -> None:
         """Brings the file up to this version; it must be ours, and whole where money is."""

@@ -124,8 +124,9 @@ class Store(ABC):
                 raise errors.OperationalError(
                     f"the ledger cannot be used just now ({code})"
                 ) from None
-            text = f"the ledger is damaged or refused a record ({code})"
-            raise errors.LedgerError(text) from None
+            raise errors.LedgerError(
+                f"the ledger is damaged or refused a record ({code})"
+            ) from None
         except OSError as error:
             raise errors.OperationalError(
                 f"the ledger, or the mark beside it, cannot be made: {error.strerror}"

@@ -64,8 +64,7 @@ def largest_sum(charges: Sequence[tuple[UnitFilter, int]], inside: UnitFilter) -
     inner = set(inside.get(column) or (v for units, _ in charges for v in units.get(column, ())))
     for units, amount in charges:
         for value in inner.intersection(units.get(column, ())):
-            rest = {c: others for c, others in units.items() if c != column}
-            by_value[value].append((rest, amount))
+            by_value[value].append(({c: v for c, v in units.items() if c != column}, amount))
         if column not in units:
             everywhere.append((units, amount))
     unnamed = column not in inside or len(by_value) < len(inner)
@@ -75,12 +74,9 @@ def largest_sum(charges: Sequence[tuple[UnitFilter, int]], inside: UnitFilter) -
     return max([*sums, largest_sum(everywhere, inside) if unnamed else 0])
 
 
-def tell_too_many_points(booked: Iterable[UnitFilter]) -> bool:
+def tell_too_many_points(booked: Collection[UnitFilter]) -> bool:
     """Returns whether filters tell more than MAX_POINTS points apart: sums would take long."""
-    named: dict[str, set[Value]] = defaultdict(set)
-    for units in booked:
-        for column, values in units.items():
-            named[column].update(values)
+    named = {c: {v for units in booked for v in units.get(c, ())} for c in set().union(*booked)}
     return math.prod(1 + len(values) for values in named.values()) > MAX_POINTS
 
 

@@ -34,8 +34,7 @@ class Delay(AbstractContextManager["Delay"]):
     The delay is the thread's own work, so that a clock of the processor shows it, too.
     """
 
-    def __init__(self) -> None:
-        self.scans = 0
+    scans = 0
 
     def __exit__(self, *_: object) -> None:
         end = time.thread_time() + SystemRandom().uniform(0, WIDTH * self.scans)

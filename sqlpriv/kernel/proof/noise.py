@@ -32,7 +32,11 @@ enable_features("contrib")  # OpenDP's name for proven mechanisms that await a v
 MAX_SCALE = 2**55
 MAX_SCORE = 2**62
 _INTEGERS = domains.vector_domain(domains.atom_domain(T="i64"))
-_L1, _L2 = metrics.l1_distance(T="i64"), metrics.l2_distance(T="f64")
+_L1, _L2, _EACH = (
+    metrics.l1_distance(T="i64"),
+    metrics.l2_distance(T="f64"),
+    metrics.linf_distance(T="i64", monotonic=False),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,8 +61,9 @@ def gaussian(sensitivity_l2: float, rho: Rho) -> Noise:
     OpenDP's map disagrees, as do the next two.
     """
     scale, distance = _noise_scale(sensitivity_l2, rho), root_above(Fraction(sensitivity_l2) ** 2)
-    gaussian = measurements.make_gaussian(_INTEGERS, _L2, scale)
-    return Noise(scale, _confirm_price(gaussian, distance, rho))
+    return Noise(
+        scale, _confirm_price(measurements.make_gaussian(_INTEGERS, _L2, scale), distance, rho)
+    )
 
 
 @lru_cache(1024)
@@ -76,9 +81,7 @@ def laplace(sensitivity_l1: int, epsilon: Epsilon) -> Noise:
 
 def additive(l1: int, l2_squared: int, price: Price) -> Noise:
     """Returns the price's noise for a vector of integers that one unit moves by at most this."""
-    if isinstance(price, Rho):
-        return gaussian(root_above(l2_squared), price)
-    return laplace(l1, price)
+    return gaussian(root_above(l2_squared), price) if isinstance(price, Rho) else laplace(l1, price)
 
 
 def chooser(sensitivity: int, price: Price) -> Callable[[Sequence[int] | NDArray[np.int64]], int]:
@@ -95,8 +98,7 @@ def chooser(sensitivity: int, price: Price) -> Callable[[Sequence[int] | NDArray
         if isinstance(price, Rho)
         else measures.max_divergence()
     )
-    metric = metrics.linf_distance(T="i64", monotonic=False)
-    noisy_max = measurements.make_noisy_max(_INTEGERS, metric, divergence, scale)
+    noisy_max = measurements.make_noisy_max(_INTEGERS, _EACH, divergence, scale)
     confirmed_max = _confirm_price(noisy_max, sensitivity, price)
 
     def choose(scores: Sequence[int] | NDArray[np.int64]) -> int:

@@ -148,8 +148,15 @@ def _reach_of_scan(scan: a.Scan, contract: TableContract) -> Reach:
         for c in table.columns
     }
     bound = table.unit.rows_per_unit * table.unit.groups_per_unit if table.unit else 0
-    alone = frozenset((scan.prefix + column).lower() for column in table.unique)
-    return Reach(bound, bound, int(bound > 0), bound, False, types, alone)
+    return Reach(
+        rows=bound,
+        work=bound,
+        scans=int(bound > 0),
+        bound=bound,
+        limited=False,
+        types=types,
+        alone=frozenset((scan.prefix + column).lower() for column in table.unique),
+    )
 
 
 def _reach_of_join(
@@ -175,6 +182,13 @@ def _reach_of_join(
     sides = (left, *left.sides, *((right, *right.sides) if join.kind == "inner" else ()))
     if join.kind in ("semi", "anti"):
         return Reach(left.rows, work, scans, bound, True, left.types, left.alone, sides)
-    rows = met + (left.rows if join.kind == "left" and not one_right else 0)
-    alone = (left.alone if one_right else frozenset()) | (right.alone if one_left else frozenset())
-    return Reach(rows, work, scans, bound, True, {**left.types, **right.types}, alone, sides)
+    return Reach(
+        rows=met + (left.rows if join.kind == "left" and not one_right else 0),
+        work=work,
+        scans=scans,
+        bound=bound,
+        limited=True,
+        types={**left.types, **right.types},
+        alone=frozenset([*(left.alone if one_right else ()), *(right.alone if one_left else ())]),
+        sides=sides,
+    )

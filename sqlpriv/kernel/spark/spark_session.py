@@ -135,8 +135,11 @@ class Spark:
                 types = {column.lower(): type_ for column, type_ in frame.dtypes}
                 wanted = {c: type_in_spark(t) for c, t in columns[table].items()}
                 paths = sorted(unquote(urlsplit(file).path) for file in frame.inputFiles())
-                twice = len(types) < len(frame.dtypes)
-                if twice or not wanted.items() <= types.items() or paths != sorted(files[table]):
+                if (
+                    len(types) < len(frame.dtypes)  # two columns have one name
+                    or not wanted.items() <= types.items()
+                    or paths != sorted(files[table])
+                ):
                     raise ValueError
                 frame.createOrReplaceTempView(SPARK.table(table))
                 self._plans[SPARK.table(table)] = frame.semanticHash()
@@ -165,8 +168,11 @@ class Spark:
         so that functions of functions grow fast.
         """
         plans = {view: self._session.table(view).semanticHash() for view in self._plans}
-        changed = plans != self._plans or not SETTINGS.items() <= self._session.conf.getAll.items()
-        if changed or len(sql) > 2**17:
+        if (
+            plans != self._plans
+            or not SETTINGS.items() <= self._session.conf.getAll.items()
+            or len(sql) > 2**17
+        ):
             raise ValueError
         return self._frames.get(sql) or self._frames.setdefault(sql, self._session.sql(sql))
 

@@ -25,8 +25,9 @@ def listed_cells(queries: Sequence[a.Query]) -> dict[str, a.Key]:
     strata = dict.fromkeys(key for query in queries for key in query.strata)
     keys = dict.fromkeys(key for query in queries for key in query.keys)
     finest = (key for key in keys if _finest(key, keys) is key)
-    levelled = {f"s{i}": key for i, key in enumerate(strata)}
-    return levelled | {f"k{i}": key for i, key in enumerate(finest)}
+    return {f"s{i}": key for i, key in enumerate(strata)} | {
+        f"k{i}": key for i, key in enumerate(finest)
+    }
 
 
 def group_count(queries: Sequence[a.Query]) -> int:

@@ -146,7 +146,7 @@ _DUCKDB_FORMS = {
     "wide": "({0})::HUGEINT",
     "moment": "TIMESTAMP '{0}'",
     # of a row
-    "number": "sqlpriv_number({0})",
+    "number": "sqlpriv_number({0})",  # a double without NaN
     "clamp": "sqlpriv_clamp({0}, {1}, {2})",
     "quantise": "sqlpriv_quantise({0}, {1}, {2}, {3})",
     "rounded": "CAST(round(({0} - {1}) / {2}) AS BIGINT)",
@@ -154,7 +154,7 @@ _DUCKDB_FORMS = {
     "below": "CAST(floor({0}) AS INTEGER)",
     "position": "list_position([{0}], {1}) - 1",
     "item": "list_extract(CAST('[{0}]' AS {2}[]), {1} + 1)",
-    "bytes": "encode(CAST({0} AS VARCHAR))",
+    "bytes": "encode(CAST({0} AS VARCHAR))",  # equal under any collation only where they are
     "of bytes": "decode({0})",
     "counted": "encode(octet_length({0}) || ':') || {0}",
     "sane": SANE,

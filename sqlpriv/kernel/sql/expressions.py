@@ -89,7 +89,7 @@ class Expressions:
                     self.cast_type(expr) == "DOUBLE"
                     and "DECIMAL" not in self.columns[n.lower()].sql_type.upper()
                 ):
-                    text = self.number(text)
+                    text = self.dialect.form("number", text)
                 if not isinstance(domain, Interval):
                     return text
                 return self.clamp(text, domain.lower, domain.upper)
@@ -106,8 +106,8 @@ class Expressions:
                     texts = [self.dialect.cast(text, "DOUBLE") for text in texts]
                 return self.dialect.fill(sql, *texts, all=how.joiner.join(texts))
             case a.In(arg, values):
-                listed = ", ".join(map(self.dialect.literal, alike(values, self.type(arg))))
-                return f"({self.stored_text(arg)} IN ({listed}))"
+                literals = map(self.dialect.literal, alike(values, self.type(arg)))
+                return f"({self.stored_text(arg)} IN ({', '.join(literals)}))"
             case a.Case(whens, otherwise):
                 branches = (f"WHEN {self.value(p)} THEN {self.value(e)}" for p, e in whens)
                 return f"(CASE {' '.join(branches)} ELSE {self.value(otherwise)} END)"
@@ -140,8 +140,11 @@ class Expressions:
         literal, x = self.dialect.literal, self.dialect.cast(arg, "DOUBLE")
         if not self._within(expr.arg, expr.start, expr.stop):
             x = self.clamp(x, expr.start, expr.stop)
-        place = f"({x} - {literal(expr.start)}) / {literal(expr.stop - expr.start)}"
-        return self.dialect.form("below", f"sqrt(sqrt({place})) * {literal(a.ROOTS)}")
+        return self.dialect.form(
+            "below",
+            f"sqrt(sqrt(({x} - {literal(expr.start)}) / {literal(expr.stop - expr.start)}))"
+            f" * {literal(a.ROOTS)}",
+        )
 
     def bins_of_root(self, expr: a.Roots, number: str) -> str:
         """Returns the text of a bin, from that of its `Roots.number`: the edges up to it. The list
@@ -169,10 +172,6 @@ class Expressions:
             return self.texts[stored.name.lower()], self.dialect.cast(column, "VARCHAR"), ""
         return self.value(expr), column, ""
 
-    def number(self, text: str) -> str:
-        """Returns a double without NaN."""
-        return self.dialect.form("number", text)
-
     def clamp(self, text: str, low: Value, high: Value) -> str:
         """Returns a value, no NaN, within two ends."""
         return self.dialect.form("clamp", text, *map(self.dialect.literal, (low, high)))
@@ -181,7 +180,7 @@ class Expressions:
         """Returns the value; of a number, without NaN: a literal, or a column as stored, has none.
         Spark would make a double of a literal to ask that, and 2^53 of 2^53 + 1."""
         plain = self.plain(expr) or self.type(expr) not in NUMBERS or isinstance(expr, a.Lit)
-        return self.value(expr) if plain else self.number(self.value(expr))
+        return self.value(expr) if plain else self.dialect.form("number", self.value(expr))
 
     def clamped_to(self, expr: a.Expr) -> tuple[Number, Number] | None:
         """Returns the interval of a column of numbers to which `value` clamps it, as stored."""
@@ -227,7 +226,7 @@ class Expressions:
             return None
         distinct = isinstance(query, a.Distinct)  # clamping makes no NULL, nor takes one away
         text = self.value(query.of) if distinct else self.stored_text(query.of)
-        text = self.number(text) if self.type(query.of) is Type.REAL else text
+        text = self.dialect.form("number", text) if self.type(query.of) is Type.REAL else text
         return text, "count(DISTINCT {0})" if distinct else "count({0})"
 
     def summand_of_group(

@@ -122,8 +122,11 @@ def render(queries: Sequence[a.Query], contract: TableContract, hash_key: int) -
         f"coded AS (SELECT {', '.join([*coded, *totals])} FROM joint)\n"
         f"SELECT {', '.join([*levelled, *added_up])} FROM coded{'' if cell else grouped}"
     )
-    named = (f"a{adds.index(add)}" if add else "n" for add in added)
-    return Rendered(sql, dict(zip(queries, named, strict=True)), contract.engine)
+    return Rendered(
+        sql,
+        {q: f"a{adds.index(x)}" if x else "n" for q, x in zip(queries, added, strict=True)},
+        contract.engine,
+    )
 
 
 def joint_batches(
@@ -140,8 +143,7 @@ def joint_batches(
         ahead: Join one where that keeps its joint groups few; they would be too many of several
             columns' bins. It goes by the lengths of public lists.
     """
-    sources = dict.fromkeys(query.source for query, *_ in [*asked, *ahead])
-    scopes = {source: Scope(source, contract) for source in sources}
+    scopes = {source: Scope(source, contract) for source in {x[0].source for x in [*asked, *ahead]}}
     batches: dict[object, list[list[a.Parts]]] = defaultdict(list)
     for number, parts in enumerate([*asked, *ahead]):
         query = parts[0]
@@ -297,9 +299,11 @@ def verifying(contract: TableContract) -> str:
     steady, facts = [], [f"coalesce(max(n), 0) <= {scope.unit.rows_per_unit}"]
     for i, column in enumerate(contract.columns):
         c = f"{ROW}.{scope.dialect.identifier(column.name)}"
-        c = scope.bytes_of(c) if column.type is Type.TEXT else c  # any collation
+        c = scope.dialect.form("bytes", c) if column.type is Type.TEXT else c  # any collation
         same = f"(count({c}) = 0 OR (count({c}) = count(*) AND min({c}) = max({c})))"
         steady.append(f", {same if column.type else 'false'} AS c{i}")
         facts.append(f"coalesce(bool_and(c{i}), true)")
-    counted = f"SELECT count(*) AS n{''.join(steady)}{scope.source()} GROUP BY {scope.owner}"
-    return f"SELECT {', '.join(facts)} FROM ({counted})"
+    return (
+        f"SELECT {', '.join(facts)} FROM"
+        f" (SELECT count(*) AS n{''.join(steady)}{scope.source()} GROUP BY {scope.owner})"
+    )

@@ -132,8 +132,10 @@ class Scope(Expressions):
     def _scan(self, scan: a.Scan) -> None:
         table, row = self.contract.contract_of(scan.table), ROW
         for column in table.columns:
-            prefixed = replace(column, name=scan.prefix + column.name)
-            self._add_column(prefixed, f"{ROW}.{self.dialect.identifier(column.name)}")
+            self._add_column(
+                replace(column, name=scan.prefix + column.name),
+                f"{ROW}.{self.dialect.identifier(column.name)}",
+            )
         self.base, self.of_one_table = self._table(table, ROW), True
         if table.unit is None and table.public:
             return
@@ -142,8 +144,9 @@ class Scope(Expressions):
         if self.contract.unit is None or table.unit.table != self.contract.unit.table:
             raise Refused("one query is about the units of one table, which has their budget")
         self.row_names = tuple((scan.prefix + c).lower() for c in sorted(table.unique))
-        steady = frozenset(scan.prefix + c for c in table.facts.constant)
-        self.facts = TableFacts(table.facts.bounded, steady)
+        self.facts = TableFacts(
+            table.facts.bounded, frozenset(scan.prefix + c for c in table.facts.constant)
+        )
         while link := table.via:  # up to the table that names the unit
             up, above = (
                 self.contract.contract_of(link.table, on_the_way=True),
@@ -245,7 +248,7 @@ class Scope(Expressions):
             parts[0][0].check_same_unit(part)
             if len(exprs) != len(union.names):
                 raise KernelError("a part of a union has one expression for each name")
-        selects = [p.select(x) for (p, _), x in zip(parts, selected, strict=True)]
+        selects = (p.select(x) for (p, _), x in zip(parts, selected, strict=True))
         self._read_rows(" UNION ALL ".join(selects), selected[0], parts[0][0])
 
     def _per_unit(self, grouping: a.PerUnit) -> None:
@@ -257,7 +260,9 @@ class Scope(Expressions):
             column, text = inner.export(new, expr)
             grouped.append(text)
             loose = column.type is Type.TEXT and has_collation(self.contract)
-            selected.append((column, f"arg_min({text}, {self.bytes_of(text)})" if loose else text))
+            selected.append(
+                (column, f"arg_min({text}, {self.dialect.form('bytes', text)})" if loose else text)
+            )
         if grouping.unit and inner.owner_type in UNITS:
             textual, text = inner.owner_type == "text", inner.owner
             text = self.dialect.form("of bytes", text) if textual else text
@@ -283,7 +288,7 @@ class Scope(Expressions):
         if fold.of is None:
             return whole, "count(*)"
         type_, text = self.type(fold.of), self.value(fold.of)
-        text = self.number(text) if type_ is Type.REAL else text
+        text = self.dialect.form("number", text) if type_ is Type.REAL else text
         if fold.kind in ("count", "distinct"):
             return whole, f"count({'DISTINCT ' if fold.kind == 'distinct' else ''}{text})"
         if fold.kind in ("min", "max") and type_ in ops.MOMENTS:
@@ -303,8 +308,11 @@ class Scope(Expressions):
 
     def exports(self) -> list[Exported]:
         """Returns every column that is read, or UNIQUE, as other relations see it."""
-        names = [*(c.name for c in self.columns.values()), *self.derived]
-        return [self.export(n, a.Col(n)) for n in names if self._is_read(n.lower())]
+        return [
+            self.export(name, a.Col(name))
+            for name in (*(column.name for column in self.columns.values()), *self.derived)
+            if self._is_read(name.lower())
+        ]
 
     def _is_read(self, column: str) -> bool:
         return self.used is None or column in self.used or column in self.row_names
@@ -314,9 +322,8 @@ class Scope(Expressions):
         expr = self.written_out(expr)
         if isinstance(expr, a.Col):
             return replace(self.columns[expr.name.lower()], name=new), self.texts[expr.name.lower()]
-        type_ = self.type(expr)
-        computed = self.dialect.cast(self.value(expr), COMPUTED[type_])
-        return Column(new, type_, COMPUTED[type_]), computed
+        column = Column(new, self.type(expr), COMPUTED[self.type(expr)])
+        return column, self.dialect.cast(self.value(expr), column.sql_type)
 
     def as_select(self) -> str:
         """Returns the whole relation, bounded, as a SELECT."""
@@ -326,8 +333,8 @@ class Scope(Expressions):
         """Returns a SELECT of the unit, if there is one, and columns."""
         named = [(UNIT, self.owner)] if self.owner else []
         named += [(self.dialect.identifier(column.name), text) for column, text in columns]
-        texts = [f"{text} AS {name}" for name, text in named]
-        return f"SELECT {', '.join(texts) or 'NULL'}{self.source()}{end}"
+        texts = ", ".join(f"{text} AS {name}" for name, text in named)
+        return f"SELECT {texts or 'NULL'}{self.source()}{end}"
 
     def never_empty(self) -> str:
         """Returns the relation as `as_select` and one row of NULLs, which has no unit."""
@@ -344,7 +351,7 @@ class Scope(Expressions):
         self.columns = {n: column for n, column in self.columns.items() if self._is_read(n)}
         names = {n: self.dialect.identifier(column.name) for n, column in self.columns.items()}
         texts = {
-            n: self.bytes_of(names[n])
+            n: self.dialect.form("bytes", names[n])
             for n, column in self.columns.items()
             if column.type is Type.TEXT and has_collation(self.contract)
         }
@@ -362,10 +369,6 @@ class Scope(Expressions):
         self.texts = {n: f"{ROW}.{text}" for n, text in names.items()}
         self.reach, self.predicates, self.layers = self.reach._replace(limited=True), [], {}
         return self
-
-    def bytes_of(self, text: str) -> str:
-        """Returns a text as its bytes: equal under any collation only where the bytes are."""
-        return self.dialect.form("bytes", text)
 
     def rank_order(self, columns: Sequence[str]) -> str:
         """Returns the order in which a unit's rows, or strata, are kept: see `queries.bounding`.

@@ -256,8 +256,9 @@ def check(expr: a.Expr, types: Mapping[str, Type]) -> Type:
         case a.Substring(arg, start, length) if 0 < start < 2**31 and 0 <= length < 2**31:
             return one([check(arg, types)], {Type.TEXT}, "SUBSTRING")
         case a.Shift(arg, months, days, micros):
-            parts = zip((months, days, micros), a.MAX_SHIFT, strict=True)
-            if any(abs(n) > most for n, most in parts):
+            if any(
+                abs(n) > most for n, most in zip((months, days, micros), a.MAX_SHIFT, strict=True)
+            ):
                 raise Refused("an interval moves a moment by 5000 years at most")
             one([check(arg, types)], MOMENTS, "an interval's moment")
             return Type.TIMESTAMP

@@ -15,7 +15,7 @@ from sqlpriv.plan.plan import Output
 from sqlpriv.statements import sql
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.traverse import walk
-from sqlpriv.system.quiet_engine import open_engine
+from sqlpriv.system.quiet_engine import open_utc_engine
 
 POSITION, TABLE = "position", "cells"
 SANDBOX: dict[str, str | bool | int | float | list[str]] = {
@@ -42,7 +42,7 @@ def engine_of_cells(cells: pa.Table) -> duckdb.DuckDBPyConnection:
 
 @cache
 def _engine() -> duckdb.DuckDBPyConnection:
-    return open_engine(config=SANDBOX)
+    return open_utc_engine(SANDBOX)
 
 
 os.register_at_fork(after_in_child=_engine.cache_clear)  # threads do not survive a fork
@@ -90,7 +90,7 @@ def marks_of_sums(output: Output) -> list[tuple[int, str]]:
 
 
 def _shown_cells(output: Output) -> str:
-    """Returns the table of cells, with keys that are ENUMs or DECIMALs as such: they sort so."""
+    """Returns the table of cells, with ENUMs, DECIMALs and TIMESTAMPTZs as such: they sort so."""
     named = [(f"{STRATUM}{i}", d.sql_type) for i, d in enumerate(output.strata)]
     named += [(f"{GROUP}{i}", d.sql_type) for i, d in enumerate(output.groups)]
     casts = [f"CAST({name} AS {type_}) AS {name}" for name, type_ in named if type_]

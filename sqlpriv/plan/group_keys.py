@@ -12,6 +12,7 @@ from sqlpriv.kernel.terms.contract import Type, Value
 from sqlpriv.kernel.terms.operations import columns_read
 from sqlpriv.plan.aggregates.calls import aggregate_calls
 from sqlpriv.plan.expressions.binder import Binder
+from sqlpriv.plan.expressions.columns import is_zoned
 from sqlpriv.plan.expressions.facts import dates
 from sqlpriv.plan.expressions.facts.conditions import whole_identities
 from sqlpriv.plan.expressions.facts.value_facts import MAX_LEVELS, Shape
@@ -40,7 +41,8 @@ class Dimension:
         node: The key as the statement names it, normal form: items that equal it show it.
         key: The kernel's key: a row expression and the list of its values.
         type: Type of the values.
-        sql_type: DuckDB's type in which they are shown: of an ENUM or a DECIMAL; '' for `type`'s.
+        sql_type: DuckDB's type in which they are shown: of an ENUM, a DECIMAL or a
+            TIMESTAMPTZ; '' for `type`'s.
         selected: No list is declared: the values are selected first (`plan.Selection`).
         complete: By the owner's word every row has one of the values.
         one_unit: Each value belongs to one unit: no group of it is ever shown.
@@ -235,7 +237,7 @@ def _bind_dimension(
         key,
         shape.type,
         complete=complete,
-        sql_type=_shown_type(shape, values),
+        sql_type=_shown_type(shape, values) or _zoned_type(binder, node, shape),
     )
 
 
@@ -274,6 +276,11 @@ def _shown_type(shape: Shape, values: Sequence[Value]) -> str:
         return ""
     labels = ["'" + str(value).replace("'", "''") + "'" for value in values if value is not None]
     return shape.sql_type if all(label in shape.sql_type for label in labels) else ""
+
+
+def _zoned_type(binder: Binder, node: t.Node, shape: Shape) -> str:
+    """Returns DuckDB's type of a key that is a moment with a time zone; '' of any other."""
+    return "TIMESTAMPTZ" if shape.type is Type.TIMESTAMP and is_zoned(binder, node) else ""
 
 
 def _listed_decimals(shape: Shape) -> tuple[Value, ...] | None:

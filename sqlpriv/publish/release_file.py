@@ -17,7 +17,7 @@ import pyarrow as pa
 from sqlpriv.errors import OperationalError, Refused, VaultBusy
 from sqlpriv.system import whole_files
 from sqlpriv.system.database_files import RELEASE
-from sqlpriv.system.quiet_engine import open_engine
+from sqlpriv.system.quiet_engine import open_engine, open_utc_engine
 
 STORAGE_VERSION = "v1.2.0"
 """Old enough for the DuckDB 1.x inside BI tools."""
@@ -36,7 +36,7 @@ SEALED = ("SET enable_external_access = false", "SET lock_configuration = true")
 
 def empty_engine() -> duckdb.DuckDBPyConnection:
     """Returns a DuckDB connection that sees no table, and cannot reach any."""
-    return _seal_engine(open_engine(config=NO_EXTENSIONS))
+    return _seal_engine(open_utc_engine(NO_EXTENSIONS))
 
 
 def _seal_engine(engine: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
@@ -132,7 +132,7 @@ class ReleaseStore:
         The tables are in its default schema, read-only; files, the network, extensions and settings
         are out of reach. It keeps seeing the file of now, whatever is published later.
         """
-        engine = open_engine(config=NO_EXTENSIONS)
+        engine = open_utc_engine(NO_EXTENSIONS)
         if self.path.exists():
             engine.execute(f"ATTACH {_text(str(self.path))} AS release (READ_ONLY)")
             engine.execute("USE release")

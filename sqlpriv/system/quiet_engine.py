@@ -39,6 +39,23 @@ def open_engine(path: str = ":memory:", config: Config | None = None) -> duckdb.
     return duckdb.connect(path, config=dict(config or {})).cursor()
 
 
+def open_utc_engine(config: Config) -> duckdb.DuckDBPyConnection:
+    """Opens a DuckDB in memory whose clock is UTC, as the kernel's is, and not the machine's.
+
+    Args:
+        config: Settings that it begins with; a locked configuration is locked last.
+
+    Raises:
+        duckdb.Error: There is no such setting.
+    """
+    settings = {name: value for name, value in config.items() if name != "lock_configuration"}
+    engine = open_engine(config=settings)
+    engine.execute("SET GLOBAL TimeZone = 'UTC'")  # of cursors, too
+    if "lock_configuration" in config:
+        engine.execute("SET lock_configuration = true")
+    return engine
+
+
 def take_idle_engine() -> duckdb.DuckDBPyConnection:
     """Returns a connection to a DuckDB in memory that has default settings and no tables.
 

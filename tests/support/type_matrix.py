@@ -191,7 +191,7 @@ def try_cell(engine: duckdb.DuckDBPyConnection, sql_type: str, text: str) -> Cel
     text = text.format(literal=literal)
     try:
         relation = engine.sql(f"SELECT ({text}) AS v FROM t ORDER BY i")
-        if str(relation.types[0]) == "TIMESTAMP WITH TIME ZONE":  # shown as a TIMESTAMP of UTC
+        if str(relation.types[0]) == "TIMESTAMP WITH TIME ZONE":  # the kernel has one of UTC
             text_in_utc = f"({text}) AT TIME ZONE 'UTC'"
             relation = engine.sql(f"SELECT {text_in_utc} AS v FROM t ORDER BY i")
         native = relation.fetchall()
@@ -251,7 +251,7 @@ or charged; an empty cell: DuckDB has no such operation, either. Made by
 - Whole numbers are exact up to 2^53 in arithmetic, and without bound where they are compared,
   listed or added up as stored.
 - A NaN is read as NULL, and so is an infinite TIMESTAMPTZ.
-- A TIMESTAMPTZ is read in UTC, and shown as a TIMESTAMP.
+- A TIMESTAMPTZ is read in UTC, and keys of it are shown in UTC.
 - A UUID is compared as its text, an ENUM by its labels; keys of an ENUM are shown as
   one, and sort in the order in which their domain lists them: its own labels are private. MIN, MAX
   and windows over such keys take the same order.

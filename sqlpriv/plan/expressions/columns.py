@@ -107,3 +107,33 @@ def plain_text_casts(binder: Binder, node: t.Node) -> t.Node:
         return t.Cast(arg, "VARCHAR", pos=part.pos)
 
     return rebuild(node, cast)
+
+
+def is_zoned(binder: Binder, node: t.Node) -> bool | None:
+    """Returns whether a moment is a TIMESTAMPTZ, as DuckDB types it; None where that is not known.
+
+    The kernel has both kinds as moments in UTC, so that the written expression has to tell.
+    """
+    match node:
+        case t.Name():
+            return binder.shape(node, binder.bind(node)).zoned
+        case t.Cast(_, type_):
+            return {"TIMESTAMP": False, "TIMESTAMPTZ": True}.get(type_.upper())
+        case t.FunctionCall("timezone", (_, inner)):
+            inside = is_zoned(binder, inner)
+            return None if inside is None else not inside
+        case t.FunctionCall("date_trunc" | "datetrunc" | "time_bucket", (_, moment, *_)):
+            return is_zoned(binder, moment)
+        case t.Binary("+" | "-", moment, t.Span()) | t.Binary("+", t.Span(), moment):
+            return is_zoned(binder, moment)
+        case t.FunctionCall("coalesce" | "least" | "greatest", args):
+            return _is_any_zoned(binder, args)
+        case t.CaseWhen(whens=whens, otherwise=otherwise):
+            return _is_any_zoned(binder, [*(then for _, then in whens), otherwise])
+    return None
+
+
+def _is_any_zoned(binder: Binder, nodes: Sequence[t.Node | None]) -> bool | None:
+    """Returns whether one of several alternatives is a TIMESTAMPTZ: DuckDB casts the others."""
+    kinds = [is_zoned(binder, node) for node in nodes if node is not None]
+    return True if True in kinds else None if None in kinds else False

@@ -8,7 +8,7 @@ from typing import Any
 
 import duckdb
 
-from sqlpriv.system.quiet_engine import open_engine
+from sqlpriv.system.quiet_engine import open_utc_engine
 
 SANDBOX: dict[str, str | bool | int | float | list[str]] = {
     "enable_external_access": "false",
@@ -72,7 +72,7 @@ def scalar_functions() -> frozenset[str]:
 @cache
 def public_engine() -> duckdb.DuckDBPyConnection:
     """Returns the one engine that has no table at all."""
-    return open_engine(config=SANDBOX)
+    return open_utc_engine(SANDBOX)
 
 
 os.register_at_fork(after_in_child=public_engine.cache_clear)  # threads do not survive a fork

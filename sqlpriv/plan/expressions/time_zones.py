@@ -16,6 +16,7 @@ import duckdb
 
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Type
+from sqlpriv.plan.expressions.columns import is_zoned
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.expressions.public_engine import public_engine
 from sqlpriv.statements import tree as t
@@ -46,15 +47,15 @@ def bind_time_zone(binder: Binder, node: t.FunctionCall, zone: str, arg: t.Node)
     expr = binder.bind(t.Cast(arg, "TIMESTAMP", pos=arg.pos))
     if zone.upper() in UTC:
         return expr
-    is_zoned = _is_zoned(binder, arg)
-    if is_zoned is None:
+    has_zone = is_zoned(binder, arg)
+    if has_zone is None:
         hint = "write CAST(x AS TIMESTAMPTZ) AT TIME ZONE 'Europe/Berlin' of a moment in UTC"
         raise refuse(node, "whether this moment has a zone of its own is not known", hint)
     shape = binder.shape(arg, expr)
     if shape.lower is None or shape.lower < _ZONES_FROM:
         hint = "declare them: SET PRIVACY DOMAIN BETWEEN ('2020-01-01', '2030-01-01')"
         raise refuse(node, "a time zone is read of moments with declared ends from 1970 on", hint)
-    steps = _clock_steps(zone, shape.lower, shape.upper, is_zoned=is_zoned)
+    steps = _clock_steps(zone, shape.lower, shape.upper, is_zoned=has_zone)
     if steps is None:
         raise refuse(node, f"the time zone '{zone[:40]}' is not known", "as in 'Europe/Berlin'")
     if not steps:
@@ -68,19 +69,6 @@ def bind_time_zone(binder: Binder, node: t.FunctionCall, zone: str, arg: t.Node)
     )
     moved = a.Shift(expr, 0, 0, last)
     return a.Case(whens, moved) if whens else moved
-
-
-def _is_zoned(binder: Binder, node: t.Node) -> bool | None:
-    """Returns whether a moment is a TIMESTAMPTZ; None where that is not known."""
-    match node:
-        case t.Name():
-            return binder.shape(node, binder.bind(node)).zoned
-        case t.Cast(_, type_):
-            return {"TIMESTAMP": False, "TIMESTAMPTZ": True}.get(type_.upper())
-        case t.FunctionCall("timezone", (_, inner)):
-            inside = _is_zoned(binder, inner)
-            return None if inside is None else not inside
-    return None
 
 
 @lru_cache(64)

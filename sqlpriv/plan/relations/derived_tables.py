@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from sqlpriv.kernel.proof.sensitivity import bound_of
 from sqlpriv.kernel.terms import algebra as a
-from sqlpriv.kernel.terms.contract import TableContract
+from sqlpriv.kernel.terms.contract import TableContract, Type
 from sqlpriv.plan.expressions.binder import Binder
+from sqlpriv.plan.expressions.columns import is_zoned
 from sqlpriv.plan.expressions.facts.conditions import whole_identities
 from sqlpriv.plan.expressions.facts.value_facts import Shape, union_of
 from sqlpriv.plan.expressions.literal_types import refuse
@@ -24,11 +25,13 @@ def project(
     """Returns the rows under new names; what is computed becomes a column."""
     names: dict[str, str] = {}
     for n, (node, expr) in outputs.items():
-        if isinstance(expr, a.Col):
+        shape = rows.binder.shape(node, expr)
+        zoned = is_zoned(rows.binder, node) if shape.type is Type.TIMESTAMP else None
+        if isinstance(expr, a.Col) and shape.zoned == zoned:
             names[n] = expr.name
             continue
+        shape = replace(shape, zoned=zoned)
         new = naming.free_name(f"{alias.lower()}.{n}" if alias else n)
-        shape = rows.binder.shape(node, expr)
         if (demanded := rows.binder.listed.get(expr)) is not None and shape.values is None:
             shape = replace(shape, values=demanded, nullable=False)
         scope = {**rows.binder.scope, new: shape}

@@ -30,6 +30,7 @@ BINARY = {
     "-": operator.sub,
     "*": operator.mul,
     "<": operator.lt,
+    ">=": operator.ge,
     "=": operator.eq,
     "/": operator.truediv,
     "%": math.fmod,

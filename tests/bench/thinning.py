@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 from value_shapes import SHAPES, ValueShape
 
-from sqlpriv.answer.rounds import clipped_mean, clipping
+from sqlpriv.answer.rounds import clipping, last_round
 from sqlpriv.session.session import Session
 
 ALL_PAIRS = 10**9
@@ -64,7 +64,7 @@ def mean_error(vault: Path, rows: pa.Table, sampled: int, epsilon: float) -> tup
         seen.append(arguments)
         return choose_timed(arguments, sampled)[0]
 
-    clipped_mean.choose_clipping = choose
+    last_round.choose_clipping = choose
     with Session(vault) as analyst:
         table = analyst.execute(
             f"SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = {epsilon}) g,"

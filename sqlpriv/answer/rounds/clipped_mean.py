@@ -28,44 +28,33 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sqlpriv.answer.means import Array, Moments
-from sqlpriv.answer.rounds.clipping import Clipping, choose_clipping
-from sqlpriv.answer.rounds.clipping_errors import CellNoise
-from sqlpriv.answer.rounds.clipping_loss import estimate_excess
-from sqlpriv.answer.rounds.everybody_sum import choose_own_sum
-from sqlpriv.answer.rounds.histogram.pooled_bins import BinEnds
 from sqlpriv.answer.rounds.histogram.tail_constants import (
     FEWEST_BINS,
     MOST_UNSEEN,
     NARROW,
-    NOISE_STEPS,
     SMALL_LOSS,
     UNSEEN,
 )
-from sqlpriv.answer.rounds.tail_model import Tails, estimate_tails
+from sqlpriv.answer.rounds.last_round import FirstRound, noise_per_unit, plan_last_round
 from sqlpriv.kernel.terms.algebra import Asked
-from sqlpriv.kernel.terms.budget import Price, Rho
-from sqlpriv.kernel.terms.release import Measurement, Release
+from sqlpriv.kernel.terms.budget import Rho
+from sqlpriv.kernel.terms.release import Release
 from sqlpriv.plan.aggregates.estimators import is_too_narrow
-from sqlpriv.plan.aggregates.mean_bins import bin_grid
 from sqlpriv.plan.aggregates.mean_rounds import (
     MeanRounds,
     cell_view,
-    clipped_sum,
-    clipped_sum_of_all,
     count_query,
     histogram,
     plain_sums,
     quantile_rounds,
 )
 from sqlpriv.plan.aggregates.rewrites import Recipe
-from sqlpriv.plan.pricing.split import split_statement_price
 from sqlpriv.plan.pricing.statement import half_width
 from sqlpriv.plan.pricing.tuned_constants import (
     CELL_SHARE,
     HISTOGRAM_SHARE,
     HISTOGRAM_SHARES,
     MOST_LOST,
-    WIDE,
 )
 
 if TYPE_CHECKING:
@@ -87,68 +76,9 @@ def mean(request: MeanRounds, releases: Mapping[Asked, Release], measure: Measur
     first, last = quantile_rounds(request, share)
     first_answers = {release.query: release for release in measure(first.measurements)}
     counts = {**releases, **first_answers}[histogram(recipe, share)]
-    price = last.measurements[0].price
-    n = np.maximum(counted.values, max(counted.sigma, 1.0))
-    lower, upper = float(recipe.lower), float(recipe.upper)
-    bins, wide = bins_of(recipe, share), np.array(bin_grid(recipe, WIDE, share).edges)
-    view = first_answers.get(cell_view(recipe, share))
-    tails = estimate_tails(counts, view, counted, bins, wide)
-    noise = _rounded_noise(noise_per_unit(counted, price))
-    present = np.maximum(counted.values, 0.0)
-    cell_noise = CellNoise(n, present / max(present.sum(), 1.0), noise, counted.sigma)
-    cells = choose_clipping(tails, cell_noise, lower, upper)
-    own = None
-    if request.both_levels:
-        power = 1 if isinstance(price, Rho) else 2
-        own = choose_own_sum(tails, cell_noise, cells, power, float(counted.values.sum()))
-    ends = tuple(zip(cells.low.ravel().tolist(), cells.high.ravel().tolist(), strict=True))
-    if own is None:
-        (total,) = measure([Measurement(clipped_sum(recipe, ends), price)])
-        return _clipped_moments(recipe, tails, cells, cell_noise, counted.values, total)
-    prices = split_statement_price(price, [1 - own.part, own.part])
-    of_all = clipped_sum_of_all(recipe, (float(own.clipping.low[0]), float(own.clipping.high[0])))
-    total, whole = measure(
-        [Measurement(clipped_sum(recipe, ends), prices[0]), Measurement(of_all, prices[1])]
-    )
-    rows = counted.values.sum(axis=0, keepdims=True)
-    everybody = _clipped_moments(recipe, own.tails, own.clipping, own.noise, rows, whole)
-    strata = _clipped_moments(recipe, tails, cells, cell_noise, counted.values, total)
-    return replace(strata, everybody=everybody)
-
-
-def _clipped_moments(
-    recipe: Recipe, tails: Tails, cells: Clipping, noise: CellNoise, counts: Array, total: Release
-) -> Moments:
-    """Returns the moments of cells that were clipped and summed.
-
-    Args:
-        recipe: Whose x.
-        tails: The estimated distributions of the cells.
-        cells: Where they were clipped.
-        noise: Their counts, 1 at least, and what the counts were noised with.
-        counts: The noised counts as they are.
-        total: The noised clipped sums.
-    """
-    n, kept = noise.n, np.abs(counts) / noise.n
-    centre, half = (cells.low + cells.high) / 2, (cells.high - cells.low) / 2
-    beyond = estimate_excess(
-        tails, centre, half, n, half * total.values / n, half * total.sigma / n, noise.shares
-    )
-    z = half_width(total.price)
-    return Moments(
-        counts,
-        kept * half * total.values,
-        np.zeros_like(n),
-        noise.miscount**2,
-        (kept * half * total.sigma) ** 2 + counts**2 * beyond.variance,
-        0.0,
-        z,
-        centre + beyond.value - recipe.middle,
-        beyond.shared + (beyond.slow / z) ** 2,
-        beyond.clumped,
-        beyond.unseen,
-        tails.variance,
-    )
+    first_round = FirstRound(share, counts, first_answers.get(cell_view(recipe, share)))
+    last_round = plan_last_round(request, counted, first_round, last.measurements[0].price)
+    return last_round.moments(measure(last_round.measurements))
 
 
 def histogram_share(request: MeanRounds, counted: Release, measured: bool) -> float | None:
@@ -217,24 +147,3 @@ def _plain_moments(recipe: Recipe, counts: Array, miscount: float, total: Releas
     deviation = half * total.sigma
     z = half_width(total.price)
     return Moments(counts, sums, np.zeros_like(counts), miscount**2, deviation**2, 0.0, z)
-
-
-def noise_per_unit(counted: Release, price: Price) -> float:
-    """Returns the standard deviation that a price buys at a sensitivity of 1, from a known one.
-
-    Noise of the same kind, on cells of the same strata, has a standard deviation that falls with
-    √ρ or with ε.
-    """
-    ratio = counted.price.nano / price.nano
-    return float(counted.sigma * (np.sqrt(ratio) if isinstance(price, Rho) else ratio))
-
-
-def _rounded_noise(noise: float) -> float:
-    """Returns a noise rounded to one of `NOISE_STEPS` in each doubling."""
-    return float(2 ** (np.rint(np.log2(noise) * NOISE_STEPS) / NOISE_STEPS))
-
-
-def bins_of(recipe: Recipe, share: float = HISTOGRAM_SHARE) -> BinEnds:
-    """Returns the ends of the bins of a mean's histogram that takes such a part of the price."""
-    grid = bin_grid(recipe, share=share)
-    return BinEnds(np.array(grid.lowest), np.array(grid.highest))

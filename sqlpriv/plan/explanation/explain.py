@@ -17,6 +17,8 @@ from sqlpriv.plan.aggregates.mean_rounds import round_templates
 from sqlpriv.plan.aggregates.price_shares import Paid
 from sqlpriv.plan.aggregates.quantile_method import rank_error
 from sqlpriv.plan.explanation.output_errors import (
+    NOTHING_EXPECTED,
+    Expected,
     group_rows,
     keys_label,
     output_rows,
@@ -59,6 +61,7 @@ def explain(
     threshold: tuple[float, int] | None = None,
     other: Price | None = None,
     later: Sequence[Prediction] = (),
+    expected: Expected = NOTHING_EXPECTED,
 ) -> pa.Table:
     """Returns the rows of EXPLAIN PRIVACY.
 
@@ -81,6 +84,7 @@ def explain(
         other: What the same noise would cost under the other kind of budget.
         threshold: Of a selection of keys: its noise, and how many units a key must seem to have.
         later: `Kernel.explain` of the measurements of `plan.rounds.templates`.
+        expected: Half-widths of clipped means by histograms that were released.
     """
     rows = []
     if plan.selection is not None and threshold is not None:
@@ -104,8 +108,8 @@ def explain(
     if measurements:
         sigmas = query_noises(plan, explained, later)
         z = half_width(plan.price)
-        rows += output_rows(plan.output, sigmas, z, sizes)
-        rows += [] if sizes is None else group_rows(plan, sigmas, z, sizes, delta)
+        rows += output_rows(plan.output, sigmas, z, sizes, expected)
+        rows += [] if sizes is None else group_rows(plan, sigmas, z, sizes, delta, expected)
     rows += total_rows(due, left, delta)
     if isinstance(other, Rho):
         rows.append(
@@ -121,6 +125,7 @@ def strata_cost_notes(
     explained: Sequence[Prediction],
     sizes: NDArray[np.float64] | None = None,
     later: Sequence[Prediction] = (),
+    expected: Expected = NOTHING_EXPECTED,
 ) -> tuple[str, ...]:
     """Returns what the strata cost the population's figures, and what each of them gets.
 
@@ -131,8 +136,9 @@ def strata_cost_notes(
     k = math.prod(len(d.values) for d in output.strata)
     if k < 2:
         return ()
+    z = half_width(plan.price)
     gains = ", ".join(
-        _stratum_gains(output, query_noises(plan, explained, later), half_width(plan.price), sizes)
+        _stratum_gains(output, query_noises(plan, explained, later), z, sizes, expected)
     )
     if all(isinstance(recipe.whole, Distinct) for recipe in output.recipes):
         line = "different values of strata do not add up: half of the price is for the population's"
@@ -156,13 +162,17 @@ def _cheaper_population(k: int, price: type[Price]) -> str:
 
 
 def _stratum_gains(
-    output: Output, noises: Mapping[Paid, float], z: float, sizes: NDArray[np.float64] | None
+    output: Output,
+    noises: Mapping[Paid, float],
+    z: float,
+    sizes: NDArray[np.float64] | None,
+    expected: Expected,
 ) -> list[str]:
     """Returns what a stratum gets, output by output: where sizes are unknown, one of 1,000 rows."""
     sizes_known = sizes is not None and bool((sizes >= 1).any())
     at = sizes if sizes_known else np.array([1000.0])
     phrases, blind = [], output_rows(output, noises, z, None)
-    for row, alone in zip(output_rows(output, noises, z, at), blind, strict=True):
+    for row, alone in zip(output_rows(output, noises, z, at, expected), blind, strict=True):
         per = "" if sizes_known or alone["expected_error"] is not None else " per 1,000 rows"
         name = row["measurement"].removeprefix("output ")
         if row["expected_error"] is not None:  # that of a quantile is not known beforehand

@@ -31,8 +31,13 @@ GUESS = (
     "± of {} is expected by the domain alone: where values lie is not known before they are asked "
     "for, and mostly makes it a hundredth to five times as much"
 )
+BY_HISTOGRAM = "± of {} is expected by the histogram of its values that was released before"
+"""How near that comes is measured by `tests/bench/expected_errors.py`."""
 """Of random columns without strata (`tests/bench/random_shapes.py`) the medians of two runs were
 there in .78 (cells 401 to 550) and .97 (cells 1001 to 1150)."""
+Expected = Mapping[Recipe, NDArray[np.float64]]
+"""By recipe: half-widths that its cells are expected to have, of shape (strata, key 1, …)."""
+NOTHING_EXPECTED: Expected = {}
 MOST_GROUPS = 100
 """More groups than this have no rows of their own; the median of all has one."""
 
@@ -53,14 +58,22 @@ def query_noises(
 
 
 def output_rows(
-    output: Output, sigmas: Mapping[Paid, float], z: float, sizes: NDArray[np.float64] | None
+    output: Output,
+    sigmas: Mapping[Paid, float],
+    z: float,
+    sizes: NDArray[np.float64] | None,
+    expected: Expected = NOTHING_EXPECTED,
 ) -> list[dict[str, Any]]:
     """Returns a row for every output that is an aggregate by itself."""
     rows = []
     strata = output.strata_count
     for (name, number), marginal in product(_aggregate_outputs(output), output.marginals):
         marginal_sizes = None if sizes is None else sum_to_marginal(output, marginal, sizes)
-        absolute, relative = expected_error_of(marginal.recipes[number], sigmas, z, marginal_sizes)
+        recipe = marginal.recipes[number]
+        absolute, relative = expected_error_of(recipe, sigmas, z, marginal_sizes)
+        if (halves := expected.get(recipe)) is not None and np.isfinite(halves).any():
+            absolute = float(np.nanmedian(halves))
+            relative = _median_relative(recipe, halves, marginal_sizes)
         by = keys_label(output, [output.groups[i].key for i in marginal.keys])
         rows.append(
             {
@@ -83,7 +96,12 @@ def _aggregate_outputs(output: Output) -> list[tuple[str, int]]:
 
 
 def group_rows(
-    plan: Plan, noises: Mapping[Paid, float], z: float, sizes: NDArray[np.float64], delta: float
+    plan: Plan,
+    noises: Mapping[Paid, float],
+    z: float,
+    sizes: NDArray[np.float64],
+    delta: float,
+    expected: Expected = NOTHING_EXPECTED,
 ) -> list[dict[str, Any]]:
     """Returns a row for each output in each group of a known size: what it is expected to be off
     by, and the epsilon of a statement in which that is a tenth of its typical size.
@@ -94,6 +112,7 @@ def group_rows(
         z: The 95 % half-width in standard deviations.
         sizes: Rows of the groups, of shape (strata, key 1, …); groups below one row have no row.
         delta: At which epsilon is stated.
+        expected: Half-widths of the cells of some recipes, which take the place of those by noise.
     """
     output = plan.output
     rows: list[dict[str, Any]] = []
@@ -102,8 +121,12 @@ def group_rows(
         labels = [*_group_labels(output, marginal)]
         if not 1 < len(labels) <= MOST_GROUPS:
             continue
-        for label, size in zip(labels, of_groups.ravel().tolist(), strict=True):
+        halves = expected.get(recipe, np.full(of_groups.shape, np.nan)).ravel()
+        for label, size, half in zip(labels, of_groups.ravel(), halves.tolist(), strict=True):
             error, relative = expected_error_of(recipe, noises, z, np.array([size]))
+            if math.isfinite(half):
+                error = half
+                relative = _median_relative(recipe, np.array([half]), np.array([size]))
             if relative is None:
                 continue
             tenth = epsilon_shown(price_of_tenth(plan.price, relative), delta)
@@ -116,6 +139,17 @@ def group_rows(
                 }
             )
     return rows
+
+
+def _median_relative(
+    recipe: Recipe, halves: NDArray[np.float64], sizes: NDArray[np.float64] | None
+) -> float | None:
+    """Returns the median of the cells' half-widths as parts of what is typical; None if unknown."""
+    rows = np.ones(halves.shape) if recipe.kind == "mean" else sizes
+    if rows is None:
+        return None
+    parts = halves / (typical_size(recipe) * np.where(rows >= 1, rows, np.nan))
+    return float(np.nanmedian(parts)) if np.isfinite(parts).any() else None
 
 
 def _group_labels(output: Output, marginal: GroupingSet) -> Iterator[str]:
@@ -152,14 +186,18 @@ def sizes_of_tenth(plan: Plan, noises: Mapping[Paid, float], z: float) -> tuple[
     return (f"± is expected to be within 10 % in groups for {', '.join(phrases)}",)
 
 
-def guessed_errors(plan: Plan) -> tuple[str, ...]:
-    """Returns, in words, which outputs have an expected error that is a guess: means that are
-    clipped where noised counts show their values to be."""
+def guessed_errors(plan: Plan, expected: Expected) -> tuple[str, ...]:
+    """Returns, in words, which outputs have an expected error that is a guess, and which have one
+    by a histogram: means that are clipped where noised counts show their values to be."""
     recipes = plan.output.marginals[0].recipes
     in_rounds = [mean.recipe for mean in plan.rounds if is_guessed(mean.recipe)]
-    outputs = _aggregate_outputs(plan.output)
-    guessed = [name for name, number in outputs if recipes[number] in in_rounds]
-    return (GUESS.format(", ".join(guessed)),) if guessed else ()
+    outputs = [
+        (n, recipes[i]) for n, i in _aggregate_outputs(plan.output) if recipes[i] in in_rounds
+    ]
+    by_domain = ", ".join(name for name, recipe in outputs if recipe not in expected)
+    by_histogram = ", ".join(name for name, recipe in outputs if recipe in expected)
+    lines = ((GUESS, by_domain), (BY_HISTOGRAM, by_histogram))
+    return tuple(line.format(names) for line, names in lines if names)
 
 
 def is_guessed(recipe: Recipe) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -12,10 +13,11 @@ from numpy.typing import NDArray
 
 from sqlpriv.answer.means import Moments
 from sqlpriv.answer.rounds import adaptive_means
+from sqlpriv.answer.rounds.expected_means import CountNoise, expected_half_widths
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.proof.sensitivity import joint_price
 from sqlpriv.kernel.terms import algebra as a
-from sqlpriv.kernel.terms.budget import NANO, Budget, Epsilon, Price, Rho
+from sqlpriv.kernel.terms.budget import NANO, Budget, Price, Rho
 from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.kernel.terms.release import Measurement, Release
 from sqlpriv.kernel.vault import Kernel, release_of
@@ -38,14 +40,12 @@ from sqlpriv.plan.notices import null_rule, plan_notices
 from sqlpriv.plan.plan import Plan
 from sqlpriv.plan.planner import plan
 from sqlpriv.plan.pricing.display import epsilon_shown
+from sqlpriv.plan.pricing.other_kind import price_of_other_kind
 from sqlpriv.plan.pricing.predictions import predict_measurements, predict_threshold
 from sqlpriv.plan.pricing.statement import half_width
 from sqlpriv.statements import tree as t
 
 TARGET = "max_relative_error"
-LARGEST_SHOWN = 1e8
-"""The largest epsilon, or rho, that is shown. No budget is larger, and with so little noise a more
-exact price would tell the reader nothing."""
 SMALLER_STEP = 10.0
 """By how much the search for the least price raises the error at each step. The search begins at
 the whole budget, where noise may round to none: from no noise the least price cannot be computed.
@@ -138,18 +138,24 @@ def explain_plan(
     `left` is the budget before, `delta` what epsilon is stated at.
     """
     now = predict_measurements(kernel, planned.measurements, contract)
-    later = predict_measurements(kernel, [m for _, m in round_templates(planned.rounds)], contract)
+    rounds = [m for _, m in round_templates(planned.rounds)]
+    later = predict_measurements(kernel, rounds, contract)
     cell_sizes, price = _cell_sizes(kernel, planned, contract), price_now(kernel, planned, contract)
     selected = _selection_threshold(planned, contract)
-    other = _price_of_other_kind(kernel, planned, contract)
-    table = explain(planned, now, price, left, delta, cell_sizes, selected, other, later)
-    lines = strata_cost_notes(planned, now, cell_sizes, later)
+    other = price_of_other_kind(kernel, [*planned.measurements, *rounds], planned.price, contract)
+    priced = zip(planned.measurements, now, strict=True)
+    counts = {m.query: CountNoise(one.sigma, m.price) for m, one in priced}
+    expected = expected_half_widths(
+        planned.rounds, counts, partial(_dearest_sealed, kernel, contract, type(planned.price)(0))
+    )
+    table = explain(planned, now, price, left, delta, cell_sizes, selected, other, later, expected)
+    lines = strata_cost_notes(planned, now, cell_sizes, later, expected)
     if planned.awaits_rows:
         lines = (*lines, "errors are at the owner's bound: fewer rows of a unit may be chosen")
     if cell_sizes is None:
         noises = query_noises(planned, now, later)
         lines = (*lines, *sizes_of_tenth(planned, noises, half_width(planned.price)))
-    lines = (*lines, *guessed_errors(planned))
+    lines = (*lines, *guessed_errors(planned, expected))
     notices = (*null_rule(planned.output), *plan_notices(planned, contract))
     return table, "\n".join((*lines, *notices))
 
@@ -257,36 +263,18 @@ def _worst_relative_error(
     return max(errors)
 
 
-def _price_of_other_kind(kernel: Kernel, planned: Plan, contract: TableContract) -> Price | None:
-    """Returns what the same noise would cost under the other kind of budget, rounds and all; None
-    where that is next to none, and costs more than `LARGEST_SHOWN`.
-
-    Sigma is proportional to 1 / epsilon, or to 1 / sqrt(rho), so one probe tells each price. A
-    choice among levels is as good at epsilon = sqrt(8 rho).
-    """
-    pure = isinstance(planned.price, Rho)
-    unit: Price = Epsilon(NANO) if pure else Rho(NANO)
-    measurements = [*planned.measurements, *(m for _, m in round_templates(planned.rounds))]
-    probes = [Measurement(m.query, unit) for m in measurements]
-    same = []
-    now = predict_measurements(kernel, measurements, contract)
-    then = predict_measurements(kernel, probes, contract)
-    for m, here, there in zip(measurements, now, then, strict=True):
-        ratio = there.sigma / here.sigma if here.sigma else 0.0
-        price = ratio if pure else ratio * ratio
-        if isinstance(m.query, a.Level):
-            price = math.sqrt(8 * m.price.value) if pure else m.price.value**2 / 8
-        if price > LARGEST_SHOWN:
-            return None
-        same.append(Measurement(m.query, type(unit)(max(1, math.ceil(price * NANO)))))
-    return joint_price(same, contract, {})[0] if same else type(unit)(0)
-
-
 def _selection_threshold(planned: Plan, contract: TableContract) -> tuple[float, int] | None:
     """Returns the noise of a plan's selection of keys, and how many units a key must have."""
     if (chosen := planned.selection) is None:
         return None
     return predict_threshold(chosen.source, contract, chosen.price, chosen.yocto)
+
+
+def _dearest_sealed(
+    kernel: Kernel, contract: TableContract, free: Price, query: a.Asked
+) -> Release | None:
+    sealed = sealed_releases(kernel, Measurement(query, free), contract)
+    return sealed[0] if sealed else None
 
 
 def _cell_sizes(
@@ -296,6 +284,5 @@ def _cell_sizes(
     output = planned.output
     strata, groups = (tuple(d.key for d in x) for x in (output.strata, output.groups))
     count = a.Count(output.recipes[0].queries[0].source, strata, groups)
-    measurement = Measurement(count, type(planned.price)(0))
-    sealed = sealed_releases(kernel, measurement, contract)
-    return sealed[0].values if sealed else None
+    sealed = _dearest_sealed(kernel, contract, type(planned.price)(0), count)
+    return None if sealed is None else sealed.values

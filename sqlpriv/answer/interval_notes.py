@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from sqlpriv.answer import means
@@ -18,6 +19,7 @@ from sqlpriv.answer.means import Estimate, Moments
 from sqlpriv.plan.aggregates.rewrites import Recipe
 from sqlpriv.plan.computed_columns import aggregates_in
 from sqlpriv.plan.notices import listing
+from sqlpriv.plan.output_half_widths import uncertain_divisors
 from sqlpriv.plan.plan import Output
 
 LONG_TAILS = (
@@ -44,9 +46,27 @@ UNKNOWN = {
 }
 """By kind of aggregate whose domain is known: why it is NULL, and what to write."""
 HIDDEN = f"noise hides {{}}, where 0 stands: only the upper end of an interval is known; {_MORE}"
+DIVIDED = f"± of {{}} is not known where noise may make what it is divided by 0; {_MORE}"
 RULES = (LONG_TAILS, UNSEEN, *dict.fromkeys(UNKNOWN.values()), HIDDEN, ON_AVERAGE)
 """What a note says of the aggregates that are listed in it, the worst first."""
 NOTED = (*UNKNOWN, "sum")
+
+
+def division_notes(output: Output, rows: pa.Table, halves: list[int]) -> tuple[str, ...]:
+    """Returns which ratios have no half-width because what they are divided by may be 0.
+
+    Args:
+        output: Of the plan.
+        rows: The outputs' columns, then the half-widths of those in `halves`.
+        halves: Numbers of outputs.
+    """
+    names = []
+    for at, number in enumerate(halves, len(output.items)):
+        blanks = rows.column(at).null_count - rows.column(number).null_count
+        is_number = not pa.types.is_string(rows.column(number).type)
+        if blanks > 0 and is_number and uncertain_divisors(output.items[number]):
+            names.append(output.names[number])
+    return (DIVIDED.format(listing(names)),) if names else ()
 
 
 def without_unknown(recipe: Recipe, estimate: Estimate) -> Estimate:

@@ -35,7 +35,7 @@ from sqlpriv.answer.cell_engine import (
     marks_of_sums,
 )
 from sqlpriv.answer.integers.whole_counts import bias_note, make_counts_whole
-from sqlpriv.answer.interval_notes import interval_notes
+from sqlpriv.answer.interval_notes import division_notes, interval_notes
 from sqlpriv.answer.means import Moments
 from sqlpriv.answer.named_outputs import are_named, named_columns
 from sqlpriv.answer.shared_noise import shift_columns, tells_shifts
@@ -121,6 +121,7 @@ def answer(
     halves = [i for i, item in enumerate(output.items) if has_half_width(item)]
     rows, halves = _evaluate_with_halves(_layout(output, figures, shares), output, halves)
     notes = (*remarks, *interval_notes(output, figures.moments))
+    notes = (*notes, *division_notes(output, rows, halves))
     if _has_empty_cells(output, rows):
         notes = (*notes, *null_rule(output))
     return replace(_answer_of(rows, output, halves), notes=notes)

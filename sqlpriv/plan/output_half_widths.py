@@ -19,6 +19,8 @@ from sqlpriv.plan.computed_columns import (
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.traverse import walk, with_aliases
 
+DIVISIONS = ("/", "//", "%")
+
 
 class SharedReleases(NamedTuple):
     """What of an aggregate's errors may be those of others, too.
@@ -40,7 +42,7 @@ def half_width(item: t.Node, shared: Sequence[SharedReleases] = ()) -> t.Node | 
     Noise of one release moves all aggregates that are made of it at once, with their signs. With
     d_ri the move of aggregate a_i under the half-width of release r, f's half-width is
 
-        √(Σ_r w_r² + Σ_c (Σ_{i in c} v_i)²),   w_r = |f(… a_i + d_ri …) - f(… a_i - d_ri …)| / 2
+        √(Σ_r w_r² + Σ_c (Σ_{i in c} v_i)²),   w_r = max |f(… a_i ± d_ri …) - f(…)|
 
     to first order that of the covariance of what f is made of. Releases are independent of each
     other. v_i is as w_r, by what of a_i's own half-width no release explains: what clipping may
@@ -48,10 +50,43 @@ def half_width(item: t.Node, shared: Sequence[SharedReleases] = ()) -> t.Node | 
     aggregate alone in its set moves by its own half-width. None where there is no aggregate. TRY
     makes NULL of an end at which f is not defined.
 
+    **Divisors.** Of 1 / a the farther end counts, not the mean of both, which is short of it where
+    the noise is much of a. Where a itself may be 0 the ratio may be anything (Fieller 1954): the
+    half-width is NULL where the interval of a divisor holds 0. By the mean of both ends, across 0,
+    the relative risk of groups of some tens of rows held .71 (zCDP) and .86.
+
     Args:
         item: The output.
         shared: Of each aggregate: see `shared_releases`. Without, each is alone.
     """
+    width = _width_by_moves(item, shared)
+    if width is None:
+        return None
+    conditions = [_is_not_zero(divisor, shared) for divisor in uncertain_divisors(item)]
+    if not conditions:
+        return width
+    return t.CaseWhen(((reduce(lambda x, y: t.Binary("and", x, y), conditions), width),))
+
+
+def uncertain_divisors(item: t.Node) -> list[t.Node]:
+    """Returns what an output divides by that is made of aggregates, each once."""
+    divisions = (part for part in walk(item) if isinstance(part, t.Binary) and part.op in DIVISIONS)
+    return list(dict.fromkeys(one.right for one in divisions if aggregates_in(one.right)))
+
+
+def _is_not_zero(divisor: t.Node, shared: Sequence[SharedReleases]) -> t.Node:
+    """Returns the condition that a divisor's interval does not hold 0; NULL where it has none."""
+    numbers = aggregates_in(divisor)
+    if len(numbers) == 1:  # its ends are known, so GREATEST(COUNT(*), 1) is never 0
+        ends = _ends(divisor, {i: f"{HALF}{i}" for i in numbers})
+        return t.Binary(">", t.Binary("*", *ends), t.Literal(0))
+    width = half_width(divisor, shared)
+    assert width is not None  # it is made of aggregates
+    return t.Binary(">", t.FunctionCall("abs", (_as_number(divisor),)), width)
+
+
+def _width_by_moves(item: t.Node, shared: Sequence[SharedReleases]) -> t.Node | None:
+    """Returns the half-width of an output but for its divisors."""
     by_set: dict[int, list[int]] = {}
     for i in aggregates_in(item):
         by_set.setdefault(shared[i].counts if shared else i, []).append(i)
@@ -114,18 +149,33 @@ def _numbers(things: Sequence[object]) -> list[int]:
 
 
 def _width(item: t.Node, shifts: Mapping[int, str]) -> t.Node:
-    """Returns |f(up) - f(down)| / 2, aggregates being moved at once by their columns of shifts."""
-    high, low = (_shift_aggregates(item, shifts, op) for op in "+-")
-    return t.Binary("/", t.FunctionCall("abs", (t.Binary("-", high, low),)), t.Literal(2))
+    """Returns the farther of |f(up) - f| and |f(down) - f|, aggregates being moved at once by their
+    columns of shifts: half of |f(up) - f(down)| and of |f(up) + f(down) - 2 f|, which is NULL where
+    either end is."""
+    high, low = _ends(item, shifts)
+    apart: t.Node = t.FunctionCall("abs", (t.Binary("-", high, low),))
+    if not isinstance(item, t.Name):
+        twice = t.Binary("*", t.Literal(2), _as_number(item))
+        bent = t.FunctionCall("abs", (t.Binary("-", t.Binary("+", high, low), twice),))
+        apart = t.Binary("+", apart, bent)
+    return t.Binary("/", apart, t.Literal(2))
 
 
-def _shift_aggregates(item: t.Node, shifts: Mapping[int, str], op: str) -> t.Node:
-    moved: dict[str, t.Node] = {}
-    for i, column in shifts.items():
-        name = f"{AGGREGATE}{i}"
-        moved[name] = t.Binary(op, t.Name(name), t.Name(column))
-    end = t.FunctionCall("try", (with_aliases(item, moved),))
-    number = t.Cast(end, "DOUBLE", try_=True)
+def _ends(item: t.Node, shifts: Mapping[int, str]) -> tuple[t.Node, t.Node]:
+    """Returns an output whose aggregates are moved up by their columns of shifts, and down."""
+    moved: list[t.Node] = []
+    for op in "+-":
+        names: dict[str, t.Node] = {}
+        for i, column in shifts.items():
+            name = f"{AGGREGATE}{i}"
+            names[name] = t.Binary(op, t.Name(name), t.Name(column))
+        moved.append(_as_number(with_aliases(item, names)))
+    return moved[0], moved[1]
+
+
+def _as_number(item: t.Node) -> t.Node:
+    """Returns an output as DOUBLE; NULL where it is not defined, no number or NaN."""
+    number = t.Cast(t.FunctionCall("try", (item,)), "DOUBLE", try_=True)
     return t.FunctionCall("nullif", (number, t.Cast(t.Literal("NaN"), "DOUBLE")))
 
 

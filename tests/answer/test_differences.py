@@ -79,3 +79,31 @@ def test_intervals_of_differences_and_ratios_hold_95_percent(owner: Session) -> 
     for apart in (np.array(gaps), np.array(ratios)):
         assert (apart <= 1).sum() >= 95
         assert (apart <= 1 / 3).sum() < 95
+
+
+def test_a_ratio_has_no_interval_where_its_divisor_may_be_0(owner: Session) -> None:
+    """The divisor is a count of at most 60 rows, whose ± is 100 and more at these prices: the ratio
+    has a ± where the noised count is farther from 0 than that, with a chance of .1 at most. That no
+    answer of twenty has the note has a chance below 1e-20."""
+    few, many = "COUNT(*) FILTER (WHERE id < 40)", "COUNT(*) FILTER (WHERE sex = 1)"
+    for run in range(20):
+        row = _row(
+            owner, f"{many} / {few} AS r, {few} AS n, {few} / {many} AS s", 0.02 + run * 1e-4
+        )
+        assert (row["± r"] is None) == (abs(row["n"]) <= row["± n"])
+    price = "WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.019)"
+    notes = []
+    for limit in range(41, 61):
+        select = f"SELECT {price} COUNT(*) / COUNT(*) FILTER (WHERE id < {limit}) AS r FROM people"
+        notes.append(owner.run(select)[-1].message)
+    assert any(
+        "± of r is not known where noise may make what it is divided by 0" in n for n in notes
+    )
+
+
+def test_the_farther_end_of_a_ratio_counts(owner: Session) -> None:
+    """Of 1 / n the end at n - h lies farther off than that at n + h: the ± reaches it."""
+    row = _row(owner, "1000.0 / COUNT(*) AS r, COUNT(*) AS n", 0.01)
+    n, half = row["n"], row["± n"]
+    assert half < n  # 4,000 rows, ± 300: with a chance of 1e-17 the noise is as large
+    assert row["± r"] == pytest.approx(1000 / (n - half) - 1000 / n)

@@ -27,6 +27,7 @@ from hypothesis import HealthCheck, Phase, settings
 from support import postgres_server
 from support.vaults import Engine, declare, write
 
+from sqlpriv.interfaces.server.shared.server_database import NAME as SERVERS
 from sqlpriv.kernel.ledger.database import NAME
 from sqlpriv.kernel.vault import Kernel
 from sqlpriv.plan.aggregates import estimators
@@ -125,7 +126,8 @@ def server() -> Iterator[str]:
 def url(server: str) -> str:
     """The URL of a database without a ledger."""
     with psycopg.connect(server, autocommit=True) as db:
-        db.execute(f"DROP SCHEMA IF EXISTS {NAME} CASCADE")
+        for schema in (NAME, SERVERS):
+            db.execute(f"DROP SCHEMA IF EXISTS {schema} CASCADE")
     return server
 
 

@@ -100,6 +100,10 @@ class Session:
         """The SQL dialect that statements are read in."""
         return self._access.dialect
 
+    def restore(self, dialect: str, settings: Mapping[str, float]) -> None:
+        """Takes over what was SET in another session, in place of what was SET in this one."""
+        self._access.dialect, self._access.settings = dialect, dict(settings)
+
     def close(self) -> None:
         """Lets go of the vault and the ledger. An owner's open transaction is rolled back."""
         if self._access.owner is not None:

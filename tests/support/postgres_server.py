@@ -24,15 +24,16 @@ def as_other_user(folder):
 
 
 @contextmanager
-def serving():
-    """Yields the URI of a server, which is ended afterwards."""
+def serving(syncs=False):
+    """Yields the URI of a server, which is ended afterwards; with `syncs` it waits for its disk."""
     folder = tempfile.mkdtemp(prefix="sqlpriv-pg-")
     user = as_other_user(folder)
     binaries, data = Path(FOUND).parent, f"{folder}/data"
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder, **user}
     make = [binaries / "initdb", "-D", data, "-A", "trust", "-U", "bi", "-E", "UTF8", "--no-sync"]
     subprocess.run(make, check=True, timeout=60, **quiet)
-    command = [binaries / "postgres", "-D", data, "-k", folder, "-c", "listen_addresses=", "-F"]
+    command = [binaries / "postgres", "-D", data, "-k", folder, "-c", "listen_addresses="]
+    command += [] if syncs else ["-F"]
     process = subprocess.Popen(command, **quiet)
     try:
         uri = f"postgresql://bi:secret@/postgres?host={folder}"

@@ -72,12 +72,15 @@ def move(vault: Path, url: str) -> None:
     """Move VAULT's ledger into PostgreSQL: one budget for servers on many machines.
 
     The ledger file is closed for good and kept as .ledger.moved; in its place a pointer names the
-    database. Copies of the vault on other machines: `sqlpriv serve VAULT --ledger URL`.
+    database. A server's users move along: all servers know the same ones. Copies of the vault on
+    other machines: `sqlpriv serve VAULT --ledger URL`.
     """
+    from sqlpriv.interfaces.server import users
     from sqlpriv.session.commands.ledger_place import move_ledger_to
 
     try:
         records = move_ledger_to(vault, url)
+        users.list_users(vault)  # makes room for them there
     except sqlpriv.Error as error:
         fail(error)
     records_moved = f"{count_text(records, 'record')} (charges, budgets, declarations)"

@@ -29,14 +29,15 @@ class Audit:
 
     Args:
         path: The file; made if there is none, and added to if there is.
+        server: The name of the server that writes it, in each record; '' for none.
 
     Attributes:
         outcomes: How many statements were run, and how many refused before anything was read. Which
             of the run ones failed is not counted: that may depend on private rows.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._lock = threading.Lock()
+    def __init__(self, path: Path, server: str = "") -> None:
+        self._lock, self._common = threading.Lock(), {"server": server} if server else {}
         self.outcomes = Counter[str](run=0, refused=0)
         self._file = os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
         os.fchmod(self._file, 0o600)
@@ -48,7 +49,8 @@ class Audit:
     def write(self, event: str, **facts: Any) -> None:
         """Appends one record."""
         at = datetime.now(UTC).isoformat(timespec="milliseconds")
-        line = json.dumps({"at": at, "event": event, **facts}, ensure_ascii=False, default=repr)
+        record = {"at": at, "event": event, **self._common, **facts}
+        line = json.dumps(record, ensure_ascii=False, default=repr)
         with self._lock:
             os.write(self._file, line.encode("utf-8", "replace") + b"\n")
 

@@ -16,6 +16,7 @@ from sqlpriv import dialect
 from sqlpriv.errors import DataError, InterfaceError, NotSupportedError
 from sqlpriv.interfaces.server.audit_log import Audit, run_audited
 from sqlpriv.interfaces.server.authentication import Caller
+from sqlpriv.interfaces.server.cancels import Cancels
 from sqlpriv.interfaces.server.protocol import catalog, info, prepared, quote_message, results
 from sqlpriv.interfaces.server.protocol import messages as m
 from sqlpriv.interfaces.server.protocol.options import (
@@ -26,14 +27,15 @@ from sqlpriv.interfaces.server.protocol.options import (
 )
 from sqlpriv.interfaces.server.protocol.wire_errors import guard_handler
 from sqlpriv.interfaces.server.running_statements import Runner
-from sqlpriv.interfaces.server.sessions import Client, Sessions, Statement
+from sqlpriv.interfaces.server.sessions import Client, Sessions
+from sqlpriv.interfaces.server.shared.statement_handles import Statement
 from sqlpriv.interfaces.server.spending_rules import run_within_rules
 from sqlpriv.session.session import Quote, Result, Session
 from sqlpriv.system.count_text import count_text
 
 LONGEST = 2_000_000
 """Bytes of a command: twice what a statement may have."""
-_CANCELLED, _NOT_CANCELLABLE = 1, 3
+_CANCELLED, _CANCELLING, _NOT_CANCELLABLE = 1, 2, 3
 Context: TypeAlias = Any
 """pyarrow's ServerCallContext: it ships no types."""
 
@@ -45,11 +47,15 @@ class Service(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ships n
         sessions: Of the clients; closed by who made them.
         runner: Runs their statements.
         audit: Is told of every statement that is run.
+        cancels: Gives up statements, wherever they run.
         options: What `FlightServerBase` takes: location, middleware with the `Door` as "door", …
     """
 
-    def __init__(self, sessions: Sessions, runner: Runner, audit: Audit, **options: Any) -> None:
+    def __init__(
+        self, sessions: Sessions, runner: Runner, audit: Audit, cancels: Cancels, **options: Any
+    ) -> None:
         self._sessions, self._runner, self._audit = sessions, runner, audit
+        self._cancels = cancels
         super().__init__(**options)
 
     # --- what there is to get, without getting it ---
@@ -233,21 +239,23 @@ class Service(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ships n
 
     def _cancel_running(self, _: Context, client: Client, _body: bytes) -> Iterator[bytes]:
         """Gives up what runs in this session: our own client has no ticket to name it by."""
-        self._runner.cancel_all(client)
+        self._cancels.cancel_session(client.user.id, client.name)
         yield from ()
 
     def _cancel(self, client: Client, data: bytes) -> int:
         """Gives up the statements of a FlightInfo, under way or not yet asked for."""
         if len(data) > LONGEST:
             raise DataError(f"the message is longer than {LONGEST} bytes")
-        stopped = False
+        statuses = {_NOT_CANCELLABLE}
         for endpoint in flight.FlightInfo.deserialize(data).endpoints:
             name, command = m.unwrap(endpoint.ticket.ticket)
             if name == "TicketStatementQuery":
                 handle = command.statement_handle
-                stopped |= self._sessions.forget_statement(client.user, handle)
-                stopped |= self._runner.cancel(client, handle)
-        return _CANCELLED if stopped else _NOT_CANCELLABLE
+                if self._sessions.forget_statement(client.user, handle):
+                    statuses.add(_CANCELLED)
+                elif (is_here := self._cancels.cancel(client.user.id, handle)) is not None:
+                    statuses.add(_CANCELLED if is_here else _CANCELLING)
+        return min(statuses)
 
     def _set(self, context: Context, client: Client, body: bytes) -> Iterator[bytes]:
         yield self._runner.run(

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
-from sqlpriv.errors import InterfaceError, OperationalError, VaultBusy
+from sqlpriv.errors import OperationalError, VaultBusy
 from sqlpriv.interfaces.server.protocol.wire_errors import Cancelled, TimedOut
 from sqlpriv.interfaces.server.sessions import Client
 from sqlpriv.session.session import Progress, Session
@@ -119,21 +119,22 @@ class Runner:
         result: _R = job.result
         return result
 
-    def cancel(self, client: Client, handle: bytes) -> bool:
-        """Gives up the statement of that handle and user; tells whether it was under way."""
+    def cancel(self, user_id: int, handle: bytes) -> bool:
+        """Gives up the statement of that handle and user; tells whether it was under way here."""
         with self._lock:
             job = self._jobs.get(handle)
-        if job is None or job.client.user.id != client.user.id:
+        if job is None or job.client.user.id != user_id:
             return False
         job.stopped.set()
         return True
 
-    def cancel_all(self, client: Client) -> None:
-        """Gives up every statement of a session."""
+    def cancel_all(self, user_id: int, session: str) -> None:
+        """Gives up every statement of the session of that user and name."""
         with self._lock:
-            jobs = [job for job in self._all_jobs if job.client is client]
-        for job in jobs:
-            job.stopped.set()
+            clients = [(job, job.client) for job in self._all_jobs]
+        for job, client in clients:
+            if (client.user.id, client.name) == (user_id, session):
+                job.stopped.set()
 
     def wait(self, seconds: float) -> bool:
         """Waits until nothing runs, for so long at most; tells whether it came to that."""
@@ -159,8 +160,7 @@ class Runner:
     def _run(self, job: _Job, handle: bytes) -> None:
         try:
             with job.client.lock:
-                if job.client.ended:
-                    raise InterfaceError("this session has ended: connect again")
+                job.client.load_settings()
                 job.running = True
                 begun = time.monotonic()
                 try:
@@ -168,9 +168,12 @@ class Runner:
                         job.result = _run_and_settle(job.client.session, job.work, job.report)
                 finally:
                     job.running = False
-                    if job.hold is not None:  # with the session's lock, and counted as running
-                        taken = time.monotonic() - begun
-                        time.sleep(job.hold(taken) - taken)
+                    try:
+                        job.client.keep_settings()
+                    finally:
+                        if job.hold is not None:  # with the session's lock, and counted as running
+                            taken = time.monotonic() - begun
+                            time.sleep(job.hold(taken) - taken)
         except Exception as error:  # raised to the client that waits for the job
             job.error = error
         finally:

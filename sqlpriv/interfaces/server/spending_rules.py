@@ -108,11 +108,12 @@ def reserve_for_today(vault: Path, name: str, quote: Quote, ceiling: float) -> N
         try:
             for charge in quote.charges:
                 kind = type(charge.price)
-                (booked,) = db.execute(
+                ((total,),) = db.execute(
                     "SELECT coalesce(sum(nano), 0) FROM day_price"
                     " WHERE name = ? AND unit_table = ? AND kind = ? AND day = ?",
                     (name, charge.unit_table, kind.kind, now.date().isoformat()),
-                ).fetchone()
+                ).fetchall()
+                booked = int(total)  # PostgreSQL adds up as numeric
                 spent = epsilon_shown(kind(booked), charge.delta)
                 if epsilon_shown(kind(booked + charge.price.nano), charge.delta) > ceiling:
                     raise BudgetExhausted(

@@ -140,7 +140,7 @@ def remove_user(vault: Path, name: str, by: str) -> None:
 def list_users(vault: Path) -> list[User]:
     """Returns everybody who was let in and not removed, by name; secrets that expired included."""
     with users_file(vault) as db:
-        rows = db.execute("SELECT * FROM user ORDER BY name").fetchall()
+        rows = db.execute('SELECT * FROM "user" ORDER BY name').fetchall()
     return [login.user for row in rows if (login := _login(row))]
 
 
@@ -159,10 +159,12 @@ class Doorkeeper:
 
     Args:
         vault: The DuckDB file whose users they are.
+        key: 32 bytes that sign what is given for a password, and that all servers behind one
+            address have in common; random ones by default.
     """
 
-    def __init__(self, vault: Path) -> None:
-        self._lock, self._key = threading.Lock(), secrets.token_bytes(32)
+    def __init__(self, vault: Path, key: bytes | None = None) -> None:
+        self._lock, self._key = threading.Lock(), key or secrets.token_bytes(32)
         self._db = connect_users(vault)
         self._digests: dict[int, bytes] = {}  # keyed digests of secrets that were right before
 
@@ -217,7 +219,7 @@ class Doorkeeper:
         return _in_force(login.user)
 
     def pass_for(self, user: User, until: datetime) -> str:
-        """Returns a bearer token that stands for a user until then, and in this process alone."""
+        """Returns a bearer token that stands for a user until then, wherever the key is."""
         claim = f"{user.name}.{user.id}.{int(until.timestamp())}"
         return f"{claim}.{self._sign(claim)}"
 
@@ -242,7 +244,7 @@ class Doorkeeper:
 
     def _find_login(self, name: str) -> _Login | None:
         with self._lock, _translate_errors():
-            row = self._db.execute("SELECT * FROM user WHERE name = ?", (name,)).fetchone()
+            row = self._db.execute('SELECT * FROM "user" WHERE name = ?', (name,)).fetchone()
         return row and _login(row)
 
     def _sign(self, claim: str) -> str:

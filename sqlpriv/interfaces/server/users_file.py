@@ -14,10 +14,14 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from sqlpriv.errors import OperationalError
 from sqlpriv.kernel.ledger.pointer import pointer_of
+
+if TYPE_CHECKING:
+    from sqlpriv.interfaces.server.shared.users_database import UsersDatabase
 
 BUSY_SECONDS = 30.0
 _VERSION = 2
@@ -77,7 +81,7 @@ def users_path(vault: Path) -> Path:
 
 
 @contextmanager
-def users_file(vault: Path) -> Iterator[sqlite3.Connection]:
+def users_file(vault: Path) -> Iterator[sqlite3.Connection | UsersDatabase]:
     """Opens the users of a vault for the block; makes the file where there is none.
 
     Raises:
@@ -90,14 +94,37 @@ def users_file(vault: Path) -> Iterator[sqlite3.Connection]:
         raise OperationalError(f"{users_path(vault).name} cannot be used just now") from error
 
 
-def connect_users(vault: Path) -> sqlite3.Connection:
+def connect_users(vault: Path) -> sqlite3.Connection | UsersDatabase:
     """Opens the users of a vault until it is closed; makes the file where there is none.
+
+    Where the ledger is in PostgreSQL, users stand beside it, for all servers of the vault; a file
+    of users that this machine has is taken over by the first to open them.
 
     Raises:
         OperationalError: The file is none of ours, or cannot be made.
         sqlite3.Error: It cannot be opened.
     """
     path = users_path(vault)
+    if url := pointer_of(vault.with_suffix(".ledger")):
+        return _connect_database(url, path)
+    return _connect_file(vault, path)
+
+
+def _connect_database(url: str, path: Path) -> UsersDatabase:
+    from sqlpriv.interfaces.server.shared.users_database import UsersDatabase
+
+    users = UsersDatabase(url)
+    try:
+        if path.exists():
+            _connect_file(path, path).close()  # brings one of the first version up
+            users.take_over(path)
+    except BaseException:  # Ctrl-C, too, leaves no connection open
+        users.close()
+        raise
+    return users
+
+
+def _connect_file(vault: Path, path: Path) -> sqlite3.Connection:
     try:
         if not path.exists():
             _create(path, vault.with_suffix(".ledger"))

@@ -153,7 +153,7 @@ def test_a_statement_that_is_cancelled_holds_its_place_until_its_time(client, mo
     asking = threading.Thread(target=ask)
     asking.start()
     assert clock.waits.wait(60)
-    assert runner.cancel(client, b"it")
+    assert runner.cancel(client.user.id, b"it")
     asking.join(60)
     assert [type(outcome) for outcome in outcomes] == [Cancelled]
     with pytest.raises(VaultBusy):

@@ -11,11 +11,13 @@ from urllib.parse import urlsplit
 from sqlpriv.errors import InterfaceError, OperationalError
 from sqlpriv.interfaces.server.audit_log import Audit
 from sqlpriv.interfaces.server.authentication import Door, NoHandshake
+from sqlpriv.interfaces.server.cancels import Cancels
 from sqlpriv.interfaces.server.endpoints.monitor import Monitor
 from sqlpriv.interfaces.server.flight import Service
 from sqlpriv.interfaces.server.postgresql.pg_server import PostgreSqlServer
 from sqlpriv.interfaces.server.running_statements import Runner
 from sqlpriv.interfaces.server.sessions import Sessions
+from sqlpriv.interfaces.server.shared.common_state import common_state
 from sqlpriv.interfaces.server.tls_certificate import tls_context
 from sqlpriv.interfaces.server.users import Doorkeeper
 from sqlpriv.system.database_files import refuse_other_file
@@ -84,15 +86,19 @@ class Server:
             raise OperationalError(f"there is no vault at {vault}")
         refuse_other_file(vault)
         limits = limits or Limits()
-        self._keeper = Doorkeeper(vault)
-        self._audit = Audit(audit or vault.with_suffix(".audit"))
-        self._sessions = Sessions(vault)
+        self._common = common_state(vault)
+        self._keeper = Doorkeeper(vault, self._common.key)
+        self._audit = Audit(audit or vault.with_suffix(".audit"), self._common.server_name)
+        self._sessions = Sessions(vault, self._common.sessions, self._common.handles)
         self._runner = Runner(limits.timeout, limits.concurrency, exact_times=limits.exact_times)
+        self._cancels = Cancels(self._runner, self._common.key)
+        self._cancels.channel = self._common.open_channel(self._cancels.hear)
         try:
             self._service = Service(
                 self._sessions,
                 self._runner,
                 self._audit,
+                self._cancels,
                 location=f"{scheme}://{host}:{port}",
                 auth_handler=NoHandshake(),
                 tls_certificates=[tls] if tls else None,
@@ -106,7 +112,7 @@ class Server:
         self.monitor: Monitor | None = None
         try:
             if postgresql is not None:
-                parts = (self._keeper, self._sessions, self._runner, self._audit)
+                parts = (self._keeper, self._sessions, self._runner, self._audit, self._cancels)
                 self.postgresql = PostgreSqlServer(postgresql, tls, *parts, previews or {})
             if monitor is not None:
                 self.monitor = Monitor(monitor, vault, self._audit.outcomes)
@@ -132,6 +138,7 @@ class Server:
         self._sessions.close()
         self._keeper.close()
         self._audit.close()
+        self._common.close()
 
     def __enter__(self) -> Server:
         return self

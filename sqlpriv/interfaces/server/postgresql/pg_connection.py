@@ -8,7 +8,6 @@ everything up to the next Sync is left unread.
 from __future__ import annotations
 
 import asyncio
-import struct
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -249,8 +248,3 @@ class PostgreSqlConnection:
             self.answerer.setting_statements.keep_start()
 
         await self.run(set_all)
-
-
-def backend_key(number: int, secret: int) -> bytes:
-    """Returns what a CancelRequest shows: the process's number and its secret, as they are sent."""
-    return struct.pack("!ii", number, secret)

@@ -7,21 +7,21 @@ import ipaddress
 import secrets
 import socket
 import ssl
-import struct
 import threading
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 
 from sqlpriv.errors import Error, InterfaceError, OperationalError, PermissionDenied
 from sqlpriv.interfaces.server.audit_log import Audit
+from sqlpriv.interfaces.server.cancels import Cancels
 from sqlpriv.interfaces.server.postgresql.encoding import wire
 from sqlpriv.interfaces.server.postgresql.encoding.sqlstate import SqlStateError, error_message
 from sqlpriv.interfaces.server.postgresql.pg_connection import (
     ConnectionEnds,
     PostgreSqlConnection,
-    backend_key,
 )
 from sqlpriv.interfaces.server.postgresql.statements.client_settings import (
     REPORTED,
@@ -52,6 +52,7 @@ class PostgreSqlServer:
         sessions: Of the clients.
         runner: Runs their statements.
         audit: Is told of every statement that is run, and of whoever was turned away.
+        cancels: Gives up statements, wherever they run.
         previews: Private table → the synthetic table that previews of it show.
 
     Raises:
@@ -68,11 +69,12 @@ class PostgreSqlServer:
         sessions: Sessions,
         runner: Runner,
         audit: Audit,
+        cancels: Cancels,
         previews: Mapping[str, str],
     ) -> None:
         self.previews = {table.lower(): synthetic for table, synthetic in previews.items()}
         self.keeper, self.runner, self.audit = keeper, runner, audit
-        self._sessions = sessions
+        self._sessions, self._cancels = sessions, cancels
         host, port = parse_address(listen, tls is not None)
         self._tls = tls_context(tls) if tls else None
         try:
@@ -81,7 +83,6 @@ class PostgreSqlServer:
             raise OperationalError(f"{listen} cannot be listened on: {error.strerror}") from None
         self.address: tuple[str, int] = self._socket.getsockname()[:2]
         self.threads = ThreadPoolExecutor(MOST_CONNECTIONS, "sqlpriv-postgresql")
-        self._keys: dict[bytes, tuple[Client, bytes]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._strangers = 0
         self._loop = asyncio.new_event_loop()
@@ -174,9 +175,8 @@ class PostgreSqlServer:
                 await writer.drain()
             code, body = await wire.read_startup(reader)
         if code == wire.CANCEL_REQUEST:
-            client, handle = self._keys.get(body.rest(), (None, b""))
-            if client is not None:
-                self.runner.cancel(client, handle)
+            in_thread = asyncio.get_running_loop().run_in_executor
+            await in_thread(self.threads, self._cancels.cancel_connection, body.rest())
             return None
         if code >> 16 != wire.PROTOCOL >> 16:
             raise wire.ProtocolViolation("only version 3 of PostgreSQL's protocol is spoken")
@@ -238,23 +238,21 @@ class PostgreSqlServer:
         in_thread = asyncio.get_running_loop().run_in_executor
         fresh, peer = secrets.token_urlsafe(16), _peer(writer)
         dialect = default_dialect(user.role)
-        client = await in_thread(
-            self.threads, self._sessions.client, user, None, fresh, peer, dialect
+        open_session = partial(
+            self._sessions.client, user, None, fresh, peer, dialect, of_connection=True
         )
-        number, secret = secrets.randbits(31), secrets.randbits(32) - 2**31
-        key = backend_key(number, secret)
-        self._keys[key] = (client, fresh.encode())
+        client = await in_thread(self.threads, open_session)
+        number, secret = self._cancels.new_connection(user.id, fresh.encode())
         connection = PostgreSqlConnection(self, reader, writer, client, fresh.encode())
         try:
             await connection.start_settings(startup_settings(parameters))
             name = parameters.get("application_name", "")
             for setting, value in (REPORTED | {"application_name": name}).items():
                 writer.write(wire.parameter_status(setting, value))
-            writer.write(wire.backend_key(number, struct.pack("!i", secret)))
+            writer.write(wire.backend_key(number, secret))
             await connection.serve()
         finally:
-            self._keys.pop(key, None)
-            self.runner.cancel(client, fresh.encode())
+            self._cancels.end_connection(number, secret)
             await asyncio.shield(in_thread(self.threads, self._end, connection, client))
 
     def _end(self, connection: PostgreSqlConnection, client: Client) -> None:

@@ -1,0 +1,1 @@
+"""What servers of one vault have in common, beside their ledger: logins and sessions."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from sqlpriv.kernel.proof.sensitivity import MAX_RANK, bound_of
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import TableContract
-from sqlpriv.plan.aggregates.quantile_method import rank_error, rank_weight
+from sqlpriv.plan.aggregates.quantile_method import level_error, reach_of_unit
 from sqlpriv.plan.aggregates.rewrites import Recipe
 from sqlpriv.plan.computed_columns import aggregates_in
 from sqlpriv.plan.plan import Output, Plan
@@ -54,12 +54,20 @@ def _named_recipes(output: Output) -> Iterator[tuple[str, Recipe]]:
 
 
 def _quantile_notices(plan: Plan, contract: TableContract) -> Iterator[str]:
-    """Yields which quantile MIN and MAX are, and how far a chosen quantile's rank may be off."""
+    """Yields which quantile MIN and MAX are, how far a chosen quantile's rank may be off, and how
+    many rows a mode may have less than the most frequent value."""
     prices = {m.query: m.price for m in plan.measurements}
     offsets: dict[str, list[int]] = {}
+    behind: dict[str, list[int]] = {}  # modes
     for name, recipe in _named_recipes(plan.output):
-        if recipe.kind != "level" or recipe.rank is None:
+        if recipe.kind != "level":
             continue
+        query = recipe.level or recipe.count
+        if query in prices and (recipe.rank is None or recipe.level is not None):
+            bound, price = bound_of(query.source, contract), prices[query]
+            reach = reach_of_unit(bound, a.strata_count(query), price)
+            error = math.ceil(level_error(recipe, reach, price))
+            (behind if recipe.rank is None else offsets).setdefault(name, []).append(error)
         if recipe.rank in ((EXTREME, MAX_RANK), (MAX_RANK - EXTREME, MAX_RANK)):
             low = recipe.rank[0] == EXTREME
             end, where = (recipe.lower, "begins") if low else (recipe.upper, "ends")
@@ -67,16 +75,17 @@ def _quantile_notices(plan: Plan, contract: TableContract) -> Iterator[str]:
                 f"{name} is the {100 * recipe.rank[0] / MAX_RANK:g} % quantile, as the last value "
                 f"is one unit's own; the public domain {where} at {_end_text(recipe, end)}"
             )
-        if recipe.level is not None and recipe.level in prices:
-            bound = bound_of(recipe.level.source, contract)
-            rows = bound.rows_per_unit * math.sqrt(bound.groups_per_unit)
-            error = rank_error(recipe.level, rank_weight(recipe.rank) * rows, prices[recipe.level])
-            offsets.setdefault(name, []).append(math.ceil(error))
     if offsets:
-        parts = [f"{name} by at most {_span_text(errors)}" for name, errors in offsets.items()]
+        parts = [f"{name} by at most {_span_text(rows)}" for name, rows in offsets.items()]
         yield (
             f"quantiles are off by rows of rank, in 95 % of groups {listing(parts)}; ERROR(…) or "
             "OPTIONS (report = true) tells that in a quantile's own units, from a noised histogram"
+        )
+    if behind:
+        parts = [f"{name} by at most {_span_text(rows)}" for name, rows in behind.items()]
+        yield (
+            "a mode may have fewer rows than the most frequent value, in 95 % of groups "
+            f"{listing(parts)}"
         )
 
 
@@ -107,7 +116,8 @@ def _uncovered_parts(plan: Plan, contract: TableContract) -> Iterator[str]:
         tables = list(_multiplying_tables(source))
         where = f"the join of {listing(tables)}" if len(tables) > 1 else tables[0]
         strata = any(m.query.strata for m in plan.measurements if m.query.source == source)
-        groups = f" in each of {bound.groups_per_unit:,} strata" if strata else ""
+        several = strata and bound.groups_per_unit > 1
+        groups = f" in each of {bound.groups_per_unit:,} strata" if several else ""
         parts.append(f"rows of a unit beyond {bound.rows_per_unit:,}{groups} in {where}")
         break
     if reaches := {fold.reach for s in sources for fold in _cut_folds(s, contract)}:

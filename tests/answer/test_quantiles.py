@@ -34,8 +34,8 @@ def levels(k: int, rank: tuple[int, int] | None = (1, 2)) -> a.Level:
 def test_many_levels_are_chosen_from_and_few_are_counted() -> None:
     for price in (Rho(NANO), Epsilon(NANO)):
         few, many = levels(3), levels(4000)
-        assert histogram_error(few, price) < choice_error(few, price)
-        assert choice_error(many, price) < histogram_error(many, price)
+        assert histogram_error(few.levels, few.rank, price) < choice_error(few, price)
+        assert choice_error(many, price) < histogram_error(many.levels, many.rank, price)
     assert asked("MEDIAN(income) FROM people") == [a.Level, a.Count]
     assert asked("MEDIAN(race) FROM people") == [a.Count]
 

@@ -221,6 +221,13 @@ def test_a_query_that_cannot_be_taken_apart_names_every_name():
     assert "expected" in why(text).message
 
 
+def test_who_would_copy_an_answer_into_a_file_is_told_how_to_save_it():
+    with pytest.raises(Refused) as refused:
+        read("COPY (SELECT WITH DIFFERENTIAL_PRIVACY a FROM t) TO 'x.csv'")
+    for refusal in (refused.value, why("COPY (SELECT count(*) FROM t) TO 'x.csv'")):
+        assert ".output FILE in the shell, sqlpriv query --format csv -o FILE" in refusal.hint
+
+
 def test_describe_of_a_table_is_ours():
     assert plain('DESCRIBE "My t"') == Describe("My t") == plain('desc "My t" ;')
     assert isinstance(plain("DESCRIBE SELECT 1"), Plain)

@@ -6,8 +6,9 @@ import dataclasses
 import re
 
 import pytest
-from support.exact_people import PEOPLE, engine, planned, rows
+from support.exact_people import BUDGET, PEOPLE, engine, planned, rows
 
+from sqlpriv.kernel.terms.budget import NANO, Budget, Epsilon
 from sqlpriv.kernel.terms.contract import PrivacyUnit, TableContract
 from sqlpriv.plan.notices import NULL_RULE, null_rule, plan_notices
 
@@ -35,6 +36,24 @@ def test_a_chosen_quantile_tells_its_rank_error_and_how_to_get_a_half_width() ->
     assert "rows of rank" not in notices("MEDIAN(age) AS m, ERROR(MEDIAN(age)) AS e")
 
 
+def test_a_mode_tells_how_many_rows_it_may_have_less() -> None:
+    """Of a unit's rows in each of four strata a pure price pays four times, rho twice."""
+    text = notices("MODE(sex) AS m")
+    assert re.search(r"fewer rows than the most frequent value, .* m by at most [\d,]+$", text), (
+        text
+    )
+    assert "most frequent" not in notices("MEDIAN(age) AS m")
+    pure = Budget("people", Epsilon(10 * NANO), 0.0)
+    for budget, factor in ((pure, 4), (BUDGET, 2)):
+        fewer = []
+        for groups in (1, 4):
+            contract = dataclasses.replace(PEOPLE, unit=PrivacyUnit("people", "id", 1, groups))
+            sql = ASK.format("MODE(sex) AS m") + " STRATIFY BY race, employed"
+            text = " ".join(plan_notices(planned(sql, budget, contract), contract))
+            fewer.append(int(re.findall(r"m by at most ([\d,]+)", text)[0].replace(",", "")))
+        assert fewer[1] == pytest.approx(factor * fewer[0], abs=factor)
+
+
 def test_the_half_width_says_what_it_does_not_cover() -> None:
     assert notices("COUNT(*) AS n") == ""
     assert "± does not cover values outside [0, 1000] in a" in notices("AVG(income) AS a")
@@ -43,9 +62,10 @@ def test_the_half_width_says_what_it_does_not_cover() -> None:
     price = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, max_rows_contributed = 2)"
     plan = planned(f"{price} COUNT(*) AS n FROM people", contract=OFTEN)
     assert "rows of a unit beyond 2 in people" in "; ".join(plan_notices(plan, OFTEN))
-    assert "rows of a unit beyond 5 in each of 2 strata" in notices(
-        "COUNT(*) AS n", OFTEN, " STRATIFY BY sex"
-    )
+    by_sex = " STRATIFY BY sex"
+    assert "a unit beyond 5 in each of 2 strata" in notices("COUNT(*) AS n", OFTEN, by_sex)
+    once = dataclasses.replace(PEOPLE, unit=PrivacyUnit("people", "id", 1, 1))
+    assert "a unit beyond 1 in people" in notices("COUNT(*) AS n", once, by_sex)
 
 
 def test_counts_inside_a_unit_say_where_they_stop() -> None:

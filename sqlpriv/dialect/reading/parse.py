@@ -120,9 +120,10 @@ def _statement(c: TokenCursor) -> cmd.Statement:
         return ours
     c.index = 0
     if (at := _private_at(c.tokens)) is not None:
-        raise _private_refusal(
-            c.tokens, at, c.refuse(f"a private SELECT cannot be a part of {word}", _ALONE)
-        )
+        message = f"a private SELECT cannot be a part of {word}"
+        if word == "COPY":
+            raise c.refuse(message, plain.SAVE)
+        raise _private_refusal(c.tokens, at, c.refuse(message, _ALONE))
     if word == "EXPLAIN":
         return plain.explain(c)
     if word in plain.DESCRIBES:

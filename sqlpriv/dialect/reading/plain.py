@@ -22,6 +22,11 @@ from sqlpriv.statements.commands import Describe, Plain, Unanswerable
 from sqlpriv.statements.keywords import DIALECT, NUMBER_SETTINGS, RESERVED
 
 _ASK = "SELECT … FROM t STRATIFY BY … is what analysts can ask"
+SAVE = (
+    "write the SELECT alone; .output FILE in the shell, sqlpriv query --format csv -o FILE, or"
+    " Python's df().to_csv(FILE) keeps its rows"
+)
+"""What to write instead of COPY (SELECT …) TO a file."""
 _CHANGES = """
 INSERT UPDATE DELETE MERGE CREATE DROP ALTER TRUNCATE: change what is stored
 COMMENT VACUUM ANALYZE ANALYSE CHECKPOINT REINDEX FORCE: change what is stored
@@ -73,7 +78,8 @@ def unanswerable_query(
 def change(c: TokenCursor) -> Unanswerable:
     """Returns a statement that is no query: it is an owner's to run."""
     word = c.peek().upper
-    hint = meant_among(c.peek(1).value, (*NUMBER_SETTINGS, DIALECT)) + _ASK
+    instead = SAVE if c.at("COPY", "(") else _ASK
+    hint = meant_among(c.peek(1).value, (*NUMBER_SETTINGS, DIALECT)) + instead
     denied = _denial(c.peek(), f"only an owner can run {word}: it may {CHANGES[word]}", hint)
     return _plain(c, c.peek(), _Source(names(c.tokens[1:]), False), denied)
 

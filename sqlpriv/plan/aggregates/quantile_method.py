@@ -21,6 +21,7 @@ from dataclasses import replace
 
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import NANO, Epsilon, Price, Rho
+from sqlpriv.kernel.terms.contract import PrivacyUnit
 from sqlpriv.plan.aggregates.rewrites import Recipe
 
 
@@ -50,7 +51,7 @@ def _histogram_is_better(recipes: Sequence[Recipe], price: Price) -> bool:
     """Returns whether a histogram is better than choices over the same grid."""
     levels = [recipe.level for recipe in recipes if recipe.level is not None]
     times = sum(1 + (recipe.whole is not None) for recipe in recipes)
-    return max(histogram_error(x, price) for x in levels) < max(
+    return max(histogram_error(x.levels, x.rank, price) for x in levels) < max(
         choice_error(x, price, times) for x in levels
     )
 
@@ -58,6 +59,42 @@ def _histogram_is_better(recipes: Sequence[Recipe], price: Price) -> bool:
 def _as_histogram(recipe: Recipe) -> Recipe:
     assert recipe.level is not None
     return replace(recipe, count=recipe.level.histogram, level=None, whole=None, size=None)
+
+
+def reach_of_unit(bound: PrivacyUnit, strata: int, price: Price) -> float:
+    """Returns how far one unit moves counts of all strata together, in rows.
+
+    A unit has m rows in each of g strata: the counts move by m √g in L2, which noise of zCDP goes
+    by, and by m g in L1, which noise of pure epsilon goes by. Of choices each stratum has the price
+    over g, which comes to the same.
+
+    Args:
+        bound: m and g, as declared.
+        strata: How many there are, 1 without any: no unit is in more.
+        price: Of what is measured.
+
+    >>> unit = PrivacyUnit("people", "id", 3, 4)
+    >>> reach_of_unit(unit, 18, Rho(NANO)), reach_of_unit(unit, 18, Epsilon(NANO))
+    (6.0, 12)
+    """
+    m, g = bound.rows_per_unit, min(bound.groups_per_unit, strata)
+    return m * math.sqrt(g) if isinstance(price, Rho) else m * g
+
+
+def level_error(recipe: Recipe, reach: float, price: Price) -> float:
+    """Returns how many rows of rank a quantile is off, or how many fewer rows a mode has than the
+    most frequent value: what 95 % of groups keep.
+
+    Args:
+        recipe: Of a quantile or mode, chosen or read off a histogram.
+        reach: How far one unit moves the counts, in rows.
+        price: Of the choice or the histogram.
+    """
+    if recipe.level is not None:
+        return rank_error(recipe.level, rank_weight(recipe.rank) * reach, price)
+    assert recipe.count is not None  # as `_as_histogram` sees to
+    scale = math.sqrt(price.value) if isinstance(price, Rho) else price.value
+    return reach * histogram_error(recipe.count.keys[-1], recipe.rank, price) / scale
 
 
 def choice_error(level: a.Level, price: Price, times: int = 1) -> float:
@@ -82,12 +119,13 @@ def rank_error(level: a.Level, distance: float, price: Price) -> float:
     return distance * scale * math.log(20 * len(level.levels.values))
 
 
-def histogram_error(level: a.Level, price: Price) -> float:
-    """Returns the same of what is read off a histogram of noised counts."""
-    sigma, k = math.sqrt(0.5 if isinstance(price, Rho) else 2), len(level.levels.values)
-    if level.rank is None:
+def histogram_error(levels: a.Key, rank: tuple[int, int] | None, price: Price) -> float:
+    """Returns the same, for ρ = 1 or ε = 1 by the kind of a price, of what is read off a histogram
+    of noised counts."""
+    sigma, k = math.sqrt(0.5 if isinstance(price, Rho) else 2), len(levels.values)
+    if rank is None:
         return 2 * sigma * math.sqrt(2 * math.log(20 * k))
-    q = level.rank[0] / level.rank[1]
+    q = rank[0] / rank[1]
     return 1.96 * sigma * math.sqrt(max(q * (1 - q), 1 / k) * k)
 
 

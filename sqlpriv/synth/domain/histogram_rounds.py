@@ -175,14 +175,14 @@ def estimate(histograms: Sequence[Histogram]) -> Density:
     precision = np.diag(1 / held**2)
     right = np.maximum(first.counts, 0.0)[inside] * share / held**2
     for h in histograms:
-        at = np.searchsorted(h.ends, ends[:-1], side="right") - 1
-        within = (at[:, None] == np.arange(len(h.counts))) / max(h.sigma, 1e-6)
-        precision += within @ within.T
-        right += within @ (h.counts / max(h.sigma, 1e-6))
-    free = np.linalg.solve(precision, right)
+        at, variance = np.searchsorted(h.ends, ends[:-1], side="right") - 1, max(h.sigma, 1e-6) ** 2
+        precision += (at[:, None] == at) / variance
+        right += h.counts[at] / variance
+    covariance = np.asarray(np.linalg.inv(precision), dtype=np.float64)
+    free = covariance @ right
     sigma = max(first.sigma, 1e-6)
     rows = _positive(precision, right, free)
-    cleaned = _without_noise(free, rows, precision, ends)
+    cleaned = _without_noise(free, rows, covariance, ends)
     if cleaned.sum() < rows.sum() / 2:  # all of it is noise, more or less: keep what there is
         cleaned = rows if rows.sum() > 0 else widths / widths.sum()
     return Density(ends, cleaned, sigma)
@@ -204,12 +204,11 @@ def _positive(precision: Floats, right: Floats, free: Floats) -> Floats:
     return rows
 
 
-def _without_noise(free: Floats, rows: Floats, precision: Floats, ends: Ints) -> Floats:
+def _without_noise(free: Floats, rows: Floats, covariance: Floats, ends: Ints) -> Floats:
     """Returns the estimates with tails fitted, and what lies between them shrunk; see `estimate`.
 
     Parts of one value at an end are no tail: clamped and top-coded values lie there.
     """
-    covariance = np.asarray(np.linalg.inv(precision), dtype=np.float64)
     widths = np.diff(ends)
     spread = np.sqrt(np.diag(covariance))
     low, high = int(widths[0] == 1), len(rows) - int(widths[-1] == 1)

@@ -55,8 +55,8 @@ def fit_upper_tail(ends: Ints, free: Floats, covariance: Floats) -> tuple[int, F
     >>> begin, bool(rows[0] > 800), bool(rows[-1] < 10)
     (0, True, True)
     """
-    begin = _tail_begin(ends, free, covariance)
     beyond, spread = _rows_beyond(free, covariance)
+    begin = _tail_begin(ends, free, beyond, spread)
     if begin and beyond[begin] < SEEN * spread[begin]:
         return begin, np.zeros(len(free) - begin)
     while True:
@@ -71,10 +71,9 @@ def fit_upper_tail(ends: Ints, free: Floats, covariance: Floats) -> tuple[int, F
     return begin, np.maximum(rows + loose / (loose + variance) * left, 0.0)
 
 
-def _tail_begin(ends: Ints, free: Floats, covariance: Floats) -> int:
+def _tail_begin(ends: Ints, free: Floats, rows: Floats, spread: Floats) -> int:
     """Returns the last part from which on the rows are SHARE of all and SURE to be there; the part
     after it where most of them are equal values, which say nothing of a tail's scale."""
-    rows, spread = _rows_beyond(free, covariance)
     enough = np.flatnonzero(rows >= np.maximum(SHARE * max(float(free.sum()), 0.0), SURE * spread))
     begin = int(enough[-1]) if enough.size else 0
     is_atom = ends[begin + 1] - ends[begin] == 1 and free[begin] > rows[begin] / 2
@@ -106,7 +105,8 @@ def _clump_begin(left: Floats, noise: Floats) -> int:
 
 def _rows_beyond(rows: Floats, covariance: Floats) -> tuple[Floats, Floats]:
     """Returns by part the rows of it and of all that follow, and the sum's standard deviation."""
-    variance = np.cumsum(np.cumsum(covariance[::-1, ::-1], axis=0), axis=1).diagonal()[::-1]
+    added = covariance.diagonal() + 2 * np.triu(covariance, 1).sum(axis=1)
+    variance = np.cumsum(added[::-1])[::-1]
     return np.cumsum(rows[::-1])[::-1], np.sqrt(np.maximum(variance, 0.0))
 
 
@@ -128,7 +128,7 @@ def _fit(ends: Floats, free: Floats, covariance: Floats) -> Floats:
         -1, len(free)
     )
     weights = np.linalg.pinv(covariance, hermitian=True)
-    precision = np.einsum("ij,jk,ik->i", shares, weights, shares)
+    precision = ((shares @ weights) * shares).sum(axis=1)
     mass = np.maximum(shares @ (weights @ free) / precision, 0.0)
     gain = mass * (shares @ (weights @ free)) - mass**2 * precision / 2
     prior = -(((SHAPES - USUAL) / SPREAD) ** 2) / 2

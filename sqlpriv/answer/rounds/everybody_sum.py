@@ -4,21 +4,13 @@ Everybody's figure that is put together from k strata has the noise of k sums, e
 price: √k times that of asking for everybody alone. No noise of the strata is both as small and
 adds up to less, since a row may be in any stratum. So everybody's own sum is measured, too, and
 takes the part f of the price that leaves no stratum's predicted error more than `STRATA_LOSE`
-times as large: with p = 1 for ρ and p = 2 for ε, where v is a stratum's variance, of which s is
-the noise of its sum,
-
-    v - s + s / (1 - f)^p <= STRATA_LOSE² v
+times as large once both levels agree (`cost_of_strata.largest_own_part`).
 
 It is measured only where that makes everybody's predicted error `LEAST_OWN_GAIN` times smaller.
 Under pure ε noise alone asks for more than about twenty strata: f² + (1 - f)² / k > 1 / k. Both
-figures
-rest on one histogram and on the same counts, so what these err by they err by together
+figures rest on one histogram and on the same counts, so what these err by they err by together
 (`reconcile`). Which f it is follows from noised numbers that are paid for. Of plain sums f is known
 beforehand (`cost_of_strata.plain_own_part`).
-
-| name | value | chosen by |
-|---|---|---|
-| MOST | 0.8 | a limit: more of ρ makes everybody's figure better by 12 % at most |
 
 What both levels gain and lose: `python tests/bench/levels.py`.
 """
@@ -36,9 +28,8 @@ from sqlpriv.answer.rounds.cell_shapes import CellShapes
 from sqlpriv.answer.rounds.clipping import Clipping, choose_clipping
 from sqlpriv.answer.rounds.clipping_errors import CellNoise
 from sqlpriv.answer.rounds.tail_model import Tails
-from sqlpriv.plan.pricing.tuned_constants import LEAST_OWN_GAIN, STRATA_LOSE
-
-MOST = 0.8
+from sqlpriv.plan.aggregates.cost_of_strata import largest_own_part
+from sqlpriv.plan.pricing.tuned_constants import LEAST_OWN_GAIN
 
 
 class OwnSum(NamedTuple):
@@ -75,7 +66,7 @@ def choose_own_sum(
         return None
     half = (strata.high - strata.low) / 2
     of_sums = (half * noise.unit / noise.n) ** 2
-    part = largest_part(of_sums, strata.variance, power)
+    part = largest_own_part(of_sums, strata.variance, noise.shares, power)
     if part <= 0:
         return None
     unit = noise.unit * part ** (-power / 2)
@@ -94,22 +85,6 @@ def choose_own_sum(
     if LEAST_OWN_GAIN**2 * float(together) > alone:
         return None
     return OwnSum(part, everybody, own_noise, own)
-
-
-def largest_part(of_sums: Array, variance: Array, power: int) -> float:
-    """Returns f in whole hundredths, rounded down; see the module's text.
-
-    Args:
-        of_sums: s of each stratum.
-        variance: v, of the same shape.
-        power: p.
-
-    >>> [largest_part(np.array([1.0]), np.array([v]), p) for v, p in ((1.0, 1), (1.0, 2), (9.0, 1))]
-    [0.17, 0.09, 0.65]
-    """
-    allowed = STRATA_LOSE**2 * variance - (variance - of_sums)
-    kept = float((of_sums / np.maximum(allowed, 1e-300)).max()) ** (1 / power)
-    return min(int(100 * (1 - kept)) / 100, MOST)
 
 
 def as_one_cell(tails: Tails) -> Tails:

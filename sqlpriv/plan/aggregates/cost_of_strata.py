@@ -8,10 +8,14 @@ and Musco 2024) see `examples/papers/strata/theorems.py`.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from itertools import takewhile
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sqlpriv.kernel.terms.budget import Price, Rho
-from sqlpriv.plan.pricing.tuned_constants import LEAST_OWN_GAIN, STRATA_LOSE
+from sqlpriv.plan.pricing.tuned_constants import LEAST_OWN_GAIN, MOST_OWN, STRATA_LOSE
 
 
 def population_cost(k: int, price: type[Price], population_share: float = 0.0) -> float:
@@ -72,12 +76,59 @@ def plain_own_part(k: int, price: type[Price]) -> float:
 
     >>> from sqlpriv.kernel.terms.budget import Epsilon
     >>> [plain_own_part(k, Rho) for k in (1, 2, 3, 18)], plain_own_part(18, Epsilon)
-    ([0.0, 0.0, 0.17, 0.17], 0.0)
+    ([0.0, 0.41, 0.34, 0.21], 0.0)
     """
-    power = 2 if issubclass(price, Rho) else 1
-    part = math.floor(100 * (1 - STRATA_LOSE**-power)) / 100
+    power = 1 if issubclass(price, Rho) else 2
+    of_sums = np.ones(k)
+    part = largest_own_part(of_sums, of_sums, np.full(k, 1 / k), power) if k > 1 else 0.0
     gain = population_cost(k, price) / population_cost(k, price, part)
     return part if gain >= LEAST_OWN_GAIN else 0.0
+
+
+def largest_own_part(
+    of_sums: NDArray[np.float64],
+    variance: NDArray[np.float64],
+    shares: NDArray[np.float64],
+    power: int,
+) -> float:
+    """Returns the part f of a price that everybody's own sum may take: no stratum's error becomes
+    more than `STRATA_LOSE` times as large once both levels agree.
+
+    With p the power, v a stratum's variance for the whole price, s what of it is the noise of its
+    sum, and a its share of the rows, the sum's noise becomes S = s / (1 - f)^p, and agreement
+    (`answer.reconcile`) takes off (a S)² / (V_A + V_B): V_A = Σ a² (v - s + S) is the variance of
+    the strata put together, V_B = (Σ a² √s)² / f^p that of everybody's own sum, clipped as they.
+
+        v - s + S - (a S)² / (V_A + V_B) <= STRATA_LOSE² v
+
+    No Gaussian noise leaves strata of one size as well off and everybody better: with Σ its
+    covariance, ρ bounds each (Σ⁻¹)_ii, which is convex, so that the best Σ is alike in all strata.
+
+    Args:
+        of_sums, variance, shares: s, v and a of each stratum, of one shape.
+        power: Of a part of the price that a variance falls with: 1 for ρ, 2 for ε.
+
+    Returns:
+        f in whole hundredths, rounded down, `MOST_OWN` at most.
+
+    >>> one = np.ones(4)
+    >>> [largest_own_part(one, v * one, one / 4, p) for v, p in ((1.0, 1), (1.0, 2), (9.0, 1))]
+    [0.3, 0.09, 0.67]
+    """
+    s, v, a = (np.ravel(x) for x in (of_sums, variance, shares))
+    alone = float((a**2 @ np.sqrt(s)) ** 2)
+
+    def is_allowed(hundredths: int) -> bool:
+        part = hundredths / 100
+        dearer = s / (1 - part) ** power
+        together = float(a**2 @ (v - s + dearer)) + alone / part**power
+        left = v - s + dearer - (a * dearer) ** 2 / max(together, 1e-300)
+        return bool((left <= STRATA_LOSE**2 * v).all())
+
+    return (
+        bisect_left(range(1, round(100 * MOST_OWN) + 1), True, key=lambda f: not is_allowed(f))
+        / 100
+    )
 
 
 def stratum_cost(price: type[Price], population_share: float) -> float:

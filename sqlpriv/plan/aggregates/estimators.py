@@ -18,7 +18,7 @@ Before anything is known, s is log-uniform between one unit of x and w/√12, th
 x has; its median is √(w/√12). Histograms are asked for where that predicts any gain: from about
 w = 8 on. A declared spread (`coinpress_sigma`) takes the place of s, and has to halve the error.
 Narrower domains by strata have everybody's own plain sum beside the strata's, where that is worth
-its price (`cost_of_strata.plain_own_part`: under zCDP, from three strata on).
+its price (`cost_of_strata.plain_own_part`: under zCDP, from two strata on).
 
 A clipped mean that turns out to need no clipping has paid for a histogram in vain, a tenth of its
 price; one that was not clipped had up to 15 times the error (`tests/bench/regret.py --tables`).

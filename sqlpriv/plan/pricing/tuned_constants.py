@@ -12,6 +12,7 @@ work, and its figure is what the work costs at the limit.
 | COINPRESS_SHARE | part of the price for COINPRESS's rounds but the last | its authors: [2] |
 | AUTO_COST | noise of the population's figure under `population_share = auto` | measured: [1] |
 | STRATA_LOSE | what everybody's own sum beside the strata's may cost a stratum | set |
+| MOST_OWN | the most of the price that it takes | a limit |
 | LEAST_OWN_GAIN | how many times better it has to make everybody's figure | set |
 | UPPER_DECILE, MEDIAN_SPREAD | which spread a mean's error is predicted with | measured: [3] |
 | LEAST_GAIN | predicted gain from which AVG(x) is measured in rounds | derived: any; [5] |
@@ -57,6 +58,8 @@ AUTO_COST = 1.09
 zCDP that leaves the strata 16 % of the price: 2.5 times the noise that all of it buys."""
 STRATA_LOSE, LEAST_OWN_GAIN = 1.1, 1.1
 """What everybody's figure may err more than alone, a stratum may, too."""
+MOST_OWN = 0.8
+"""The most of the price that everybody's own sum takes: more of ρ makes it 12 % better at most."""
 UPPER_DECILE, MEDIAN_SPREAD = 0.9, 0.5
 """Ranks among spreads that are log-uniform between one unit of x and that of a uniform x."""
 LEAST_GAIN = 1.0

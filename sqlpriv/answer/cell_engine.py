@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import re
+from collections.abc import Callable, Sequence
 from functools import cache
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -18,6 +22,8 @@ from sqlpriv.statements.traverse import walk
 from sqlpriv.system.quiet_engine import open_utc_engine
 
 POSITION, TABLE = "position", "cells"
+_REHEARSED = (1000, 1, 0, 60, -3, 9)
+"""What outputs are rehearsed on; each aggregate has another multiple, so that none are equal."""
 SANDBOX: dict[str, str | bool | int | float | list[str]] = {
     "enable_external_access": "false",
     "autoinstall_known_extensions": "false",
@@ -27,6 +33,10 @@ SANDBOX: dict[str, str | bool | int | float | list[str]] = {
     "threads": "1",
     "lock_configuration": "true",
 }
+
+
+class NeverComputable(Refused):
+    """An output fails on all numbers: no part of its statement can do better."""
 
 
 def engine_of_cells(cells: pa.Table) -> duckdb.DuckDBPyConnection:
@@ -48,30 +58,134 @@ def _engine() -> duckdb.DuckDBPyConnection:
 os.register_at_fork(after_in_child=_engine.cache_clear)  # threads do not survive a fork
 
 
+def rehearsed_cells(cells: pa.Table, output: Output) -> pa.Table:
+    """Returns a few cells whose aggregates are made up: small numbers, large ones and one below 0.
+
+    Args:
+        cells: The table of no cell: its columns and their types.
+        output: Whose keys have lists of values, of which the first are taken.
+    """
+    dimensions = {f"{STRATUM}{i}": d for i, d in enumerate(output.strata)}
+    dimensions |= {f"{GROUP}{i}": d for i, d in enumerate(output.groups)}
+    columns = []
+    for place, field in enumerate(cells.schema):
+        dimension = dimensions.get(field.name)
+        values: Sequence[Any] = [n * (2 * place + 1) for n in _REHEARSED]
+        if dimension is not None:
+            first = list(itertools.islice(dimension.values, len(_REHEARSED))) or [None]
+            values = [first[i % len(first)] for i in range(len(_REHEARSED))]
+        elif field.name.startswith(SUMMED) or field.name == POPULATION:
+            values = [0] * len(_REHEARSED)
+        elif not (pa.types.is_integer(field.type) or pa.types.is_floating(field.type)):
+            values = [None] * len(_REHEARSED)
+        columns.append(pa.array(values, field.type))
+    return pa.table(columns, schema=cells.schema)
+
+
 def evaluate_outputs(
     engine: duckdb.DuckDBPyConnection, output: Output, halves: list[int]
 ) -> pa.Table:
     """Returns columns c0, c1, … of the outputs, h… of the half-widths asked for, then s… of the
-    outputs that are keys: 1 where the row is of all values of the key."""
-    selected = [f"{sql(item)} AS c{i}" for i, item in enumerate(output.items)]
+    outputs that are keys: 1 where the row is of all values of the key.
+
+    Raises:
+        Refused: An expression fails on a row, or cannot be bound.
+    """
+    return _run(engine, _text_of_outputs(output, halves, sql))
+
+
+def evaluate_where_possible(
+    engine: duckdb.DuckDBPyConnection, output: Output, halves: list[int]
+) -> tuple[pa.Table, tuple[str, ...]]:
+    """Returns what `evaluate_outputs` would, NULL wherever an expression fails on a row, and a
+    sentence on each that does: these numbers are paid for."""
+    failures: dict[t.Node, str] = {}
+
+    def without_failures(node: t.Node) -> str:
+        text, reason = _computable_text(engine, node, _shown_cells(output))
+        if reason:
+            failures[node] = reason
+        return text
+
+    rows = _run(engine, _text_of_outputs(output, halves, without_failures))
+    names = dict(zip(output.items, output.names, strict=True))
+    notes = [
+        f'"{names[node]}" is NULL where it cannot be computed: {reason}'
+        for node, reason in failures.items()
+        if node in names
+    ]
+    if output.having in failures:
+        notes.append(f"HAVING leaves out where it cannot be computed: {failures[output.having]}")
+    return rows, tuple(notes)
+
+
+def refuse_never_computable(engine: duckdb.DuckDBPyConnection, output: Output) -> None:
+    """Refuses an expression that fails on each of some rows of very different numbers, unless these
+    are out of a type's range: others may be within it.
+
+    Raises:
+        NeverComputable: It would be NULL, and paid for, in every row.
+    """
+    nodes = [*output.items, *(term.expr for term in output.order_by)]
+    for node in (*nodes, *([] if output.having is None else [output.having])):
+        text, reason = _computable_text(engine, node, _shown_cells(output))
+        if reason and not re.search("out of range|overflow", reason, re.IGNORECASE):
+            values = _run(engine, f"SELECT {text} FROM {_shown_cells(output)}")
+            if values.column(0).null_count == values.num_rows:
+                raise _refusal(reason, NeverComputable)
+
+
+def _text_of_outputs(output: Output, halves: list[int], write: Callable[[t.Node], str]) -> str:
+    selected = [f"{write(item)} AS c{i}" for i, item in enumerate(output.items)]
     widths = ((i, half_width(output.items[i], output.shared)) for i in halves)
-    selected += [f"{sql(width)} AS h{i}" for i, width in widths if width is not None]
+    selected += [f"{write(width)} AS h{i}" for i, width in widths if width is not None]
     selected += [f"{mark} AS s{i}" for i, mark in marks_of_sums(output)]
     text = f"SELECT {', '.join(selected)} FROM {_shown_cells(output)}"
     if output.having is not None:
-        text += f" WHERE {sql(output.having)}"
-    text += f" ORDER BY {', '.join([*map(_order, output.order_by), POSITION])}"
+        text += f" WHERE {write(output.having)}"
+    terms = (_order(term, write(term.expr)) for term in output.order_by)
+    text += f" ORDER BY {', '.join([*terms, POSITION])}"
     text += f" LIMIT {sql(output.limit)}" if output.limit else ""
     text += f" OFFSET {sql(output.offset)}" if output.offset else ""
+    return text
+
+
+def _run(engine: duckdb.DuckDBPyConnection, text: str) -> pa.Table:
     try:
         rows: pa.Table = engine.sql(text).to_arrow_table()
-    except duckdb.Error as error:
-        reason = str(error).split("\n", 1)[0]
-        raise Refused(
-            f"the outputs cannot be computed from the released numbers: {reason}",
-            hint="DuckDB's scalar functions over keys and aggregates can be used",
-        ) from None
+    except (duckdb.Error, OSError) as error:
+        raise _refusal(str(error)) from None
     return rows
+
+
+def _refusal(error: str, kind: type[Refused] = Refused) -> Refused:
+    return kind(
+        f"the outputs cannot be computed from the released numbers: {_reason(error)}",
+        hint="DuckDB's scalar functions over keys and aggregates can be used",
+    )
+
+
+def _reason(error: str) -> str:
+    """Returns DuckDB's message without the names of the columns that cells have here."""
+    return re.sub(r" when casting from source column \w+$", "", error.split("\n", 1)[0])
+
+
+def _computable_text(
+    engine: duckdb.DuckDBPyConnection, node: t.Node, cells: str
+) -> tuple[str, str]:
+    """Returns an expression as SQL that fails on none of the cells, and why it failed as written;
+    '' where it did not. An expression that cannot stand in TRY, as random() cannot, is NULL."""
+    written, reason = sql(node), ""
+    if isinstance(node, t.Name):
+        return written, ""
+    for text in (written, f"TRY({written})"):
+        try:
+            engine.sql(f"SELECT {text} FROM {cells}").to_arrow_table()
+        except (duckdb.Error, OSError) as error:
+            reason = reason or _reason(str(error))
+        else:
+            return text, reason
+    return f"CASE WHEN FALSE THEN {written} END", reason
 
 
 def marks_of_sums(output: Output) -> list[tuple[int, str]]:
@@ -97,6 +211,6 @@ def _shown_cells(output: Output) -> str:
     return f"(SELECT * REPLACE ({', '.join(casts)}) FROM {TABLE})" if casts else TABLE
 
 
-def _order(term: t.Order) -> str:
+def _order(term: t.Order, text: str) -> str:
     nulls = "" if term.nulls_first is None else f" NULLS {'FIRST' if term.nulls_first else 'LAST'}"
-    return f"({sql(term.expr)}) {'DESC' if term.descending else 'ASC'}{nulls}"
+    return f"({text}) {'DESC' if term.descending else 'ASC'}{nulls}"

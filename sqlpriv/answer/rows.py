@@ -30,9 +30,13 @@ from sqlpriv.answer.aggregate_columns import (
 )
 from sqlpriv.answer.cell_engine import (
     POSITION,
+    TABLE,
     engine_of_cells,
     evaluate_outputs,
+    evaluate_where_possible,
     marks_of_sums,
+    refuse_never_computable,
+    rehearsed_cells,
 )
 from sqlpriv.answer.integers.whole_counts import bias_note, make_counts_whole
 from sqlpriv.answer.interval_notes import division_notes, interval_notes
@@ -83,16 +87,28 @@ class Answer:
 def rehearse(plan: Plan, weights: pa.Table | None) -> pa.Schema:
     """Refuses what could not be evaluated, before anything is charged; returns the columns to come.
 
-    Runs the output over a table of no cells, and reads the weights.
+    Runs the output over a few cells of numbers that are made up, and reads the weights.
 
     Raises:
-        Refused: An unknown function, types that do not fit, or weights that miss a stratum.
+        Refused: An unknown function, types that do not fit, an expression that fails on all of the
+            numbers, or weights that miss a stratum.
     """
     if plan.output.weights:
         stratum_weights(plan.output, weights)
-    cells = _layout(_without_cells(plan.output), NOTHING, None).slice(0, 0)
-    rows, halves = _evaluate_with_halves(cells, plan.output, [])
-    return _answer_of(rows, plan.output, halves).table.schema
+    output = plan.output
+    nothing = _layout(_without_cells(output), NOTHING, None).slice(0, 0)
+    if are_named(output):
+        rows = named_columns(nothing, output, [], marks_of_sums(output))
+        return _answer_of(rows, output, []).table.schema
+    with engine_of_cells(rehearsed_cells(nothing, output)) as engine:
+        try:
+            rows = evaluate_outputs(engine, output, [])
+        except Refused:
+            engine.register(TABLE, nothing)
+            rows = evaluate_outputs(engine, output, [])  # what cannot be bound is refused
+            engine.register(TABLE, rehearsed_cells(nothing, output))
+            refuse_never_computable(engine, output)
+    return _answer_of(rows, output, []).table.schema
 
 
 def answer(
@@ -109,8 +125,8 @@ def answer(
         weights: The rows of the plan's WEIGHTS FROM table; None without one.
         adapted: The moments of the means measured in rounds; see `adaptive_means.ask_rounds`.
 
-    Raises:
-        Refused: An output cannot be evaluated on these numbers (a failing cast, say).
+    An output that cannot be computed of a row's numbers (a cast of 2,000 to TINYINT) is NULL there:
+    its price is paid.
     """
     output = plan.output
     figures = cell_figures(output, releases, adapted or {})
@@ -119,8 +135,9 @@ def answer(
         figures, remarks = _in_whole_numbers(output, figures)
     shares = stratum_weights(output, weights) if output.weights else None
     halves = [i for i, item in enumerate(output.items) if has_half_width(item)]
-    rows, halves = _evaluate_with_halves(_layout(output, figures, shares), output, halves)
-    notes = (*remarks, *interval_notes(output, figures.moments))
+    rows, halves, failures = _evaluate_with_halves(_layout(output, figures, shares), output, halves)
+    rows = arrow.without_far_moments(rows)
+    notes = (*remarks, *failures, *interval_notes(output, figures.moments))
     notes = (*notes, *division_notes(output, rows, halves))
     if _has_empty_cells(output, rows):
         notes = (*notes, *null_rule(output))
@@ -141,17 +158,19 @@ def _in_whole_numbers(output: Output, figures: CellFigures) -> tuple[CellFigures
 
 def _evaluate_with_halves(
     cells: pa.Table, output: Output, halves: list[int]
-) -> tuple[pa.Table, list[int]]:
-    """Returns the outputs' columns over the cells, and the outputs whose half-widths are there."""
+) -> tuple[pa.Table, list[int], tuple[str, ...]]:
+    """Returns the outputs' columns over the cells, the outputs whose half-widths are there, and
+    sentences on what cannot be computed."""
     if are_named(output):
-        return named_columns(cells, output, halves, marks_of_sums(output)), halves
+        return named_columns(cells, output, halves, marks_of_sums(output)), halves, ()
     with engine_of_cells(cells) as engine:
-        try:
-            return evaluate_outputs(engine, output, halves), halves
-        except Refused:
-            if not halves:
-                raise
-        return evaluate_outputs(engine, output, []), []  # the error lies in the interval's ends
+        for widths in (halves, []):  # an error may lie in the interval's ends
+            try:
+                return evaluate_outputs(engine, output, widths), widths, ()
+            except Refused:
+                pass
+        rows, failures = evaluate_where_possible(engine, output, halves)
+    return rows, halves, failures
 
 
 def stratum_weights(output: Output, table: pa.Table | None) -> NDArray[np.float64]:

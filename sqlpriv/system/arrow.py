@@ -72,3 +72,30 @@ def _from(
         valid = pa.py_buffer(np.packbits(~missing, bitorder="little"))
     buffers = [valid, pa.py_buffer(values), *map(pa.py_buffer, more)]
     return pa.Array.from_buffers(type_, rows, buffers)
+
+
+def without_far_moments(rows: pa.Table) -> pa.Table:
+    """Returns a table in which moments that Python cannot hold, outside the years 1 to 9999, are
+    NULL: fetching one would raise OverflowError, and no other value would be had.
+
+    Args:
+        rows: Any table; columns without moments, and lists of them, are as they were.
+    """
+    tests = (pa.types.is_date, pa.types.is_timestamp, pa.types.is_nested)
+    for place, field in enumerate(rows.schema):
+        if not any(test(field.type) for test in tests):
+            continue
+        column = rows.column(place)
+        try:
+            column.to_pylist()
+        except (OverflowError, ValueError):
+            values = pa.array([_moment_or_none(value) for value in column], field.type)
+            rows = rows.set_column(place, field, values)
+    return rows
+
+
+def _moment_or_none(value: Any) -> Any:
+    try:
+        return value.as_py()
+    except (OverflowError, ValueError):
+        return None

@@ -89,12 +89,16 @@ def read_whole(relation: duckdb.DuckDBPyRelation) -> pa.Table:
     """
     reader = relation.to_arrow_reader(BATCH_ROWS)
     batches, size = [], 0
-    for batch in reader:
-        batches.append(batch)
-        size += batch.nbytes
-        if size > MOST_BYTES:
-            raise ProgrammingError(
-                f"an answer takes at most {MOST_BYTES / 2**30:g} GiB: ask for fewer rows or columns"
-                " (LIMIT 1000000), or in parts; a released table is in its file as a whole"
-            )
+    try:
+        for batch in reader:
+            batches.append(batch)
+            size += batch.nbytes
+            if size > MOST_BYTES:
+                raise ProgrammingError(
+                    f"an answer takes at most {MOST_BYTES / 2**30:g} GiB: ask for fewer rows or"
+                    " columns (LIMIT 1000000), or in parts; a released table is in its file as a"
+                    " whole"
+                )
+    except OSError as error:  # of Arrow's: texts of two gigabytes, say
+        raise ProgrammingError(str(error).split("\n", 1)[0]) from None
     return pa.Table.from_batches(batches, schema=reader.schema)

@@ -43,9 +43,9 @@ Array = NDArray[np.float64]
 RunTail = Callable[[Mapping[str, pa.Table]], pa.Table]
 Row = tuple[Any, ...]
 
-MOST_NUMBERS, MOST_COLUMNS = 2_000, 8
-"""Of answers of more numbers nothing is run again; of more columns no output of several numbers has
-a half-width."""
+MOST_NUMBERS, MOST_COLUMNS, MOST_BYTES = 2_000, 8, 2**26
+"""Of answers of more numbers, or more bytes, nothing is run again; of more columns no output of
+several numbers has a half-width."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,8 @@ def tail_half_widths(
     ]
     halves = np.concatenate([column.half_widths for column in noised]) if noised else np.zeros(0)
     numbers = _numeric_columns(table)
-    if not numbers or not np.isfinite(halves).any() or len(halves) > MOST_NUMBERS:
+    is_large = len(halves) > MOST_NUMBERS or table.nbytes > MOST_BYTES
+    if not numbers or not np.isfinite(halves).any() or is_large:
         return {}
     moves = _TailMoves(table, numbers, noised, answers, run)
     patterns = random_patterns(len(halves))

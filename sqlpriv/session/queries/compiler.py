@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from sqlpriv.answer.cell_engine import NeverComputable
 from sqlpriv.answer.rows import answer
 from sqlpriv.dialect.bracket_parts import TooManyCopies
 from sqlpriv.errors import ProgrammingError, Refused
@@ -36,8 +37,11 @@ from sqlpriv.session.queries.public_subqueries import (
     reads_private,
 )
 from sqlpriv.session.queries.result_columns import empty_answer
-from sqlpriv.session.queries.step_statements import (
-    shift_awaited,
+from sqlpriv.session.queries.step_statements import shift_awaited
+from sqlpriv.session.queries.tails.rehearsal import (
+    MOST_CELLS,
+    never_runs,
+    with_made_up_numbers,
 )
 from sqlpriv.statements import commands as cmd
 from sqlpriv.statements import tree as t
@@ -89,7 +93,7 @@ class ProgramCompiler:
         )
         if not isinstance(outcome, Refused):
             return Program(tuple(outcome), outcome[-1].schema)
-        if isinstance(outcome, TooManyCopies) or statement.origin is None:
+        if isinstance(outcome, TooManyCopies | NeverComputable) or statement.origin is None:
             return outcome  # the parts of a query that is too large are not fewer
         divided = self._divide(statement.origin, outcome if is_read else None)
         if isinstance(divided, Program | TooManyCells):
@@ -194,15 +198,23 @@ class ProgramCompiler:
         tail = Tail(division.tail, division.parameters, public, levels, None in named)
         rows = {**self.access.sql.public_rows(public, self.contracts, tail.text), **levels}
 
-        def run_over_foreseen_rows(with_keys: bool) -> pa.Table:
+        def run_over_foreseen_rows(
+            with_keys: bool, least: int | None = None, text: str = tail.text
+        ) -> pa.Table:
             foreseen = {
                 step.name: self._foreseen_rows(step.plan, step.schema, with_keys)
                 for step in steps
                 if step.name
             }
+            if least is not None:
+                outputs = {step.name: step.plan.output for step in steps}
+                foreseen = {
+                    name: with_made_up_numbers(answer_rows, outputs[name], least)
+                    for name, answer_rows in foreseen.items()
+                }
             parameters = dict(tail.parameters) or None
             run = self.access.sql.run if tail.reads_released else self.access.sql.run_alone
-            return run({**rows, **foreseen}, tail.text, parameters)
+            return run({**rows, **foreseen}, text, parameters)
 
         pivots = "PIVOT" in division.tail.upper()
         if "(SELECT" in division.tail.upper() and not pivots:
@@ -212,7 +224,13 @@ class ProgramCompiler:
                 # anything else may come of the zeros: what fails of them says nothing of answers
                 if "More than one row" in str(error):
                     return Refused(ONE_VALUE, hint=ONE_AGGREGATE)
-        return Program(tuple(steps), run_over_foreseen_rows(pivots).schema, tail)
+        schema = run_over_foreseen_rows(pivots).schema
+        if not pivots and sum(step.plan.output.cells for step in steps) <= MOST_CELLS:
+            runs = tuple(partial(run_over_foreseen_rows, True, n) for n in (100, 0))
+            alone = partial(self.access.sql.run_alone, {})
+            if (refusal := never_runs(tail.text, alone, runs)) is not None:
+                return refusal
+        return Program(tuple(steps), schema, tail)
 
     def _foreseen_rows(self, planned: Plan, schema: pa.Schema, with_keys: bool) -> pa.Table:
         """Returns a table like a step's answer: of no rows, or of its keys beside zeros where the

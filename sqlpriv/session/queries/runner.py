@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import pyarrow as pa
 
@@ -13,6 +14,7 @@ from sqlpriv.answer.means import Moments
 from sqlpriv.answer.rounds.adaptive_means import Remembered
 from sqlpriv.answer.rows import answer
 from sqlpriv.answer.tails.tail_errors import TailInput, tail_half_widths
+from sqlpriv.errors import ProgrammingError
 from sqlpriv.kernel.gate import Allowance
 from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.kernel.terms.release import Measurement, Release
@@ -38,9 +40,11 @@ from sqlpriv.session.queries.private_steps import StepPlanner
 from sqlpriv.session.queries.program import PrivateStep, Program
 from sqlpriv.session.queries.public_subqueries import value_of
 from sqlpriv.session.queries.result_columns import rows_of_all
+from sqlpriv.session.queries.tails.computable_text import rescue_tail
 from sqlpriv.statements import tree as t
 from sqlpriv.system import arrow
 
+FAR_MOMENTS = "moments outside the years 1 to 9999 are NULL"
 TOTALS = ("total", "budget left after", "short of budget by", "the same noise under")
 """How the rows begin that are about a whole statement, and not about one of its steps."""
 
@@ -116,11 +120,24 @@ class ProgramRunner:
         parameters = dict(tail.parameters) or None
         run = self._access.sql.run if tail.reads_released else self._access.sql.run_alone
 
-        def run_over(changed: Mapping[str, pa.Table]) -> pa.Table:
-            return run({**rows, **changed}, tail.text, parameters)
+        def run_text(text: str) -> pa.Table:
+            return run(rows, text, parameters)
 
-        table = run_over({})
-        notes = dict.fromkeys(note for result in results for note in result.message.splitlines())
+        text = tail.text
+        failures: tuple[str, ...] = ()
+        try:
+            table = run_text(text)
+        except ProgrammingError as error:
+            alone = partial(self._access.sql.run_alone, {})
+            text, table, failures = rescue_tail(text, program.schema.names, error, alone, run_text)
+
+        def run_over(changed: Mapping[str, pa.Table]) -> pa.Table:
+            return arrow.without_far_moments(run({**rows, **changed}, text, parameters))
+
+        if (near := arrow.without_far_moments(table)) is not table:
+            table, failures = near, (*failures, FAR_MOMENTS)
+        messages = (note for result in results for note in result.message.splitlines())
+        notes = dict.fromkeys((*messages, *failures))
         last_tail = next((tail for tail in self.tails if tail.is_of(inputs, table)), None)
         if last_tail is None:
             halves = tail_half_widths(table, inputs, run_over)

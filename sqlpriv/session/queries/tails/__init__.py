@@ -1,0 +1,1 @@
+"""Plain SQL over answers: run, with NULL where it fails on some of them."""

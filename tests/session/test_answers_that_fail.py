@@ -1,0 +1,113 @@
+"""No statement is charged and then gives nothing: what fails of an answer is NULL, and says so."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+
+import pytest
+from support.templates import vault_of
+
+from sqlpriv.errors import Error
+from sqlpriv.session.session import Session
+
+SETUP = """
+CREATE TABLE people AS SELECT i AS id, ['north', 'south'][1 + i % 2] AS region,
+    (i % 90)::INTEGER AS age
+FROM range(3000) AS t(i);
+ALTER TABLE people ADD PRIMARY KEY (id);
+ALTER TABLE people ADD PRIVACY_KEY (id);
+ALTER TABLE people SET PU;
+ALTER TABLE people ALTER COLUMN region SET PRIVACY DOMAIN IN ('north', 'south');
+ALTER TABLE people ALTER COLUMN age SET PRIVACY DOMAIN BETWEEN (0, 99);
+ALTER TABLE people SET PRIVACY BUDGET (epsilon = 1000, delta = 1e-9);
+"""
+ROWS = "SELECT region, COUNT(*) AS n FROM people GROUP BY region"
+PRICES = iter(range(10**6))
+"""Each statement has another price, so that none is replayed from a dearer one."""
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+    path = vault_of(SETUP, tmp_path_factory.mktemp("failing") / "people.duckdb")
+    with Session(path) as opened:
+        yield opened
+
+
+def at_next_price(session: Session) -> None:
+    session.execute(f"SET privacy_epsilon = {1 + next(PRICES) * 1e-5:.5f}")
+
+
+@pytest.mark.parametrize(
+    ("statement", "column"),
+    [
+        ("SELECT COUNT(*)::TINYINT AS x FROM people", "x"),
+        ("SELECT region, chr(-COUNT(*)::INT) AS x, COUNT(*) AS n FROM people GROUP BY region", "x"),
+        ("SELECT region, COUNT(*)::UTINYINT AS x FROM people STRATIFY BY region", "x"),
+        ("SELECT region, 1 << COUNT(*)::INT AS x, random() AS r FROM people GROUP BY region", "x"),
+        ("SELECT region, make_date(2020, COUNT(*)::INT, 1) AS x FROM people GROUP BY region", "x"),
+        ("SELECT region, (SUM(age) * 1e30)::BIGINT AS x FROM people GROUP BY region", "x"),
+        (f"SELECT n::TINYINT AS x FROM ({ROWS})", "x"),
+        (f"SELECT SUM(n)::TINYINT AS x, COUNT(*) AS c FROM ({ROWS})", "x"),
+        (f"SELECT chr(-SUM(n)::INT) AS x, COUNT(*) AS c FROM ({ROWS})", "x"),
+        (f"SELECT region, chr(-(SUM(n) OVER ())::INT) AS x FROM ({ROWS})", "x"),
+        (f"SELECT list(n::TINYINT)[1] AS x FROM ({ROWS})", "x"),
+        (f"SELECT region, n % (n - n) AS x FROM ({ROWS})", "x"),
+        (f"{ROWS} UNION ALL SELECT 'all', COUNT(*)::TINYINT FROM people WHERE age >= 0", ""),
+    ],
+)
+def test_what_fails_is_null_and_says_so(session: Session, statement: str, column: str) -> None:
+    at_next_price(session)
+    result = session.execute(statement)
+    assert result.table is not None
+    assert result.table.num_rows
+    assert "NULL" in result.message
+    if column:
+        assert set(result.table.column(column).to_pylist()) == {None}
+
+
+def test_other_outputs_keep_their_values(session: Session) -> None:
+    at_next_price(session)
+    rows = session.execute("SELECT COUNT(*)::TINYINT AS x, COUNT(*) AS n FROM people").table
+    assert rows is not None
+    ((x,), (n,)) = (column.to_pylist() for column in rows.columns)
+    assert x is None
+    assert abs(n - 3000) < 300  # 46 standard deviations: below 1e-400
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT region, region::INT AS x, COUNT(*) FROM people GROUP BY region",
+        "SELECT region, strptime(region, '%Y') AS x, COUNT(*) FROM people GROUP BY region",
+        "SELECT region, regexp_extract(COUNT(*)::VARCHAR, '[') AS x FROM people GROUP BY region",
+        "SELECT region, COUNT(*) % (COUNT(*) - COUNT(*)) AS x FROM people GROUP BY region",
+        f"SELECT * FROM ({ROWS}) LIMIT (SELECT -1)",
+        f"SELECT * FROM ({ROWS}) LIMIT (SELECT MAX(-n)::INT FROM ({ROWS}))",
+    ],
+)
+def test_what_always_fails_is_refused_before_the_charge(session: Session, statement: str) -> None:
+    at_next_price(session)
+    before = session.budgets()
+    with pytest.raises(Error):
+        session.execute(statement)
+    assert session.budgets() == before
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT DATE '9999-12-31' + to_years(COUNT(*)::INT) AS x FROM people",
+        f"SELECT DATE '9999-12-31' + to_years(SUM(n)::INT) AS x, COUNT(*) AS c FROM ({ROWS})",
+        f"SELECT [DATE '9999-12-31' + to_years(SUM(n)::INT)] AS x, COUNT(*) AS c FROM ({ROWS})",
+    ],
+)
+def test_moments_that_cannot_be_fetched_are_null(session: Session, statement: str) -> None:
+    """Python has none after the year 9999: fetching one raised OverflowError."""
+    at_next_price(session)
+    table = session.execute(statement).table
+    assert table is not None
+    assert table.column("x").to_pylist() == [None]
+    near = session.execute("SELECT DATE '9999-12-30' + (COUNT(*) // 1000000)::INT AS x FROM people")
+    assert near.table is not None
+    assert near.table.column("x").to_pylist() == [dt.date(9999, 12, 30)]

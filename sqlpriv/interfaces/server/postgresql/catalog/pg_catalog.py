@@ -8,7 +8,6 @@ telling such statements apart from others can give a wrong error and nothing els
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from typing import Any
@@ -17,7 +16,12 @@ import duckdb
 import pyarrow as pa
 
 from sqlpriv.errors import ProgrammingError
+from sqlpriv.interfaces.server.postgresql.catalog.catalog_answers import (
+    bind_query,
+    with_arrays_of_postgresql,
+)
 from sqlpriv.interfaces.server.postgresql.catalog.catalog_relations import create_relations
+from sqlpriv.interfaces.server.postgresql.catalog.key_rows import FIRST_TABLE, key_rows
 from sqlpriv.interfaces.server.postgresql.catalog.type_rows import type_rows
 from sqlpriv.interfaces.server.postgresql.encoding import wire_values as v
 from sqlpriv.interfaces.server.postgresql.reading.catalog_text import to_duckdb
@@ -29,8 +33,6 @@ from sqlpriv.statements import literal, quote_name
 from sqlpriv.system.quiet_engine import open_engine, read_whole
 
 _LIMITS: dict[str, str | int] = {"memory_limit": "256MB", "threads": 1, "temp_directory": ""}
-_FIRST_TABLE = 16_384
-"""The first object number of a table; those of a table's columns and keys follow from it."""
 _NAMESPACES = [(11, "pg_catalog", 10), (2200, "public", 10), (13_000, "information_schema", 10)]
 _COLUMNS = (
     "SELECT table_name, column_name, data_type, is_nullable, comment, database_name"
@@ -43,14 +45,6 @@ _KEYS = (
     " referenced_column_names FROM duckdb_constraints()"
     " WHERE constraint_type IN ('PRIMARY KEY', 'UNIQUE', 'FOREIGN KEY')"
 )
-
-
-_ARRAY_OF_NAMES = re.compile(
-    r"array_agg\s*\(\s*((?:\w+\.)?(?:att|rel|con|nsp|typ|pro)name)(?:\s+order\s+by\b[^()]*)?\s*\)"
-    r"(?:\s+as\s+\"?(\w+))?",
-    re.IGNORECASE,
-)
-"""A list of names in a query over the catalog, and its alias."""
 
 
 class CatalogDatabase:
@@ -97,11 +91,11 @@ class CatalogDatabase:
         engine = self._tables if of_tables else self._engine
         try:
             with self._session.interruptible(engine):
-                relation = _relation(engine, text, list(parameters))
+                relation = bind_query(engine, text, list(parameters))
                 return (
                     pa.table({})
                     if relation is None
-                    else _with_arrays_of_postgresql(read_whole(relation), sql)
+                    else with_arrays_of_postgresql(read_whole(relation), sql)
                 )
         except duckdb.Error as error:
             raise ProgrammingError(str(error)) from None
@@ -151,7 +145,7 @@ class CatalogDatabase:
         run("SET search_path = 'pgcat'")
         self._create_types()
         self._create("settings", "name VARCHAR, setting VARCHAR", list(self._settings.items()))
-        self._create_keys(oids, _rows(self._session, _KEYS))
+        self._create_keys(oids)
         for name in ("pg_functions", "pg_catalog"):
             run(resources.files(__package__).joinpath(f"{name}.sql").read_text("utf-8"))
         self._tables = self._engine.cursor()
@@ -167,7 +161,7 @@ class CatalogDatabase:
         about = {row["table_name"]: row["comment"] for row in _rows(self._session, _COMMENTS)}
         oids, classes, attributes, notes = {}, [], [], []
         for at, (table, columns) in enumerate(by_table.items()):
-            oid = oids[table] = _FIRST_TABLE + at
+            oid = oids[table] = FIRST_TABLE + at
             parts = [
                 f"{quote_name(c['column_name'])} {_known_type(c['data_type'])}" for c in columns
             ]
@@ -210,59 +204,25 @@ class CatalogDatabase:
             type_rows(),
         )
 
-    def _create_keys(self, oids: dict[str, int], keys: Iterable[dict[str, Any]]) -> None:
-        """Makes pg_constraint, and pg_index with a relation for each key but the foreign ones."""
+    def _create_keys(self, oids: dict[str, int]) -> None:
         numbers = {
             (row["table_name"], row["column_name"]): at for at, row in self._numbered_columns()
         }
-        constraints, indexes, index_classes = [], [], []
-        keys = list(keys)
-        index_of = {
-            (key["table_name"], *key["constraint_column_names"]): _key_number(at) + 1
-            for at, key in enumerate(keys)
-            if key["constraint_type"] != "FOREIGN KEY"
-        }
-        for at, key in enumerate(keys):
-            table, columns = key["table_name"], key["constraint_column_names"]
-            if table not in oids:
-                continue
-            oid = _key_number(at)
-            kind = {"PRIMARY KEY": "p", "UNIQUE": "u", "FOREIGN KEY": "f"}[key["constraint_type"]]
-            joined = "_".join(columns)
-            suffix = {"p": "pkey", "u": f"{joined}_key", "f": f"{joined}_fkey"}[kind]
-            name, listed = f"{table}_{suffix}", _identifiers(columns)
-            parent, index = 0, oid + 1
-            about = f"{key['constraint_type']} ({listed})"
-            conkey, confkey = [numbers[table, column] for column in columns], None
-            if kind == "f":
-                parent_table, parents = key["referenced_table"], key["referenced_column_names"]
-                parent = oids.get(parent_table, 0)
-                index = index_of.get((parent_table, *parents), 0)
-                confkey = [numbers[parent_table, column] for column in parents]
-                about += f" REFERENCES {_identifier(parent_table)}({_identifiers(parents)})"
-            else:
-                target = f"public.{_identifier(table)} USING btree ({listed})"
-                sql = f"CREATE UNIQUE INDEX {_identifier(name)} ON {target}"
-                index_classes.append((index, name, 2200, "i", len(columns)))
-                indexes.append((index, oids[table], kind == "p", conkey, sql, list(columns)))
-            owner = oids[table]
-            constraints.append(
-                (oid, name, 2200, kind, owner, index, parent, conkey, confkey, about)
-            )
+        rows = key_rows(_rows(self._session, _KEYS), oids, numbers)
         self._create(
             "constraints",
             "oid BIGINT, conname VARCHAR, connamespace BIGINT,"
             " contype VARCHAR, conrelid BIGINT, conindid BIGINT, confrelid BIGINT,"
             " conkey SMALLINT[], confkey SMALLINT[], condef VARCHAR",
-            constraints,
+            rows.constraints,
         )
         self._create(
             "indexes",
             "indexrelid BIGINT, indrelid BIGINT, indisprimary BOOLEAN,"
             " indkey SMALLINT[], inddef VARCHAR, indcolumns VARCHAR[]",
-            indexes,
+            rows.indexes,
         )
-        self._insert("classes", index_classes)
+        self._insert("classes", rows.classes)
 
     def _numbered_columns(self) -> Iterable[tuple[int, dict[str, Any]]]:
         table, number = None, 0
@@ -279,67 +239,6 @@ class CatalogDatabase:
         if rows:
             marks = ", ".join("?" * len(rows[0]))
             self._engine.executemany(f"INSERT INTO pgcat.{target} VALUES ({marks})", rows)
-
-
-def _key_number(at: int) -> int:
-    """Returns the number of a key; the next is that of its index."""
-    return _FIRST_TABLE + 10_000 + 2 * at
-
-
-def _identifier(name: str) -> str:
-    """Returns a name as PostgreSQL writes it: in quotes where it needs them.
-
-    >>> [_identifier(name) for name in ("person_id", "Person id")]
-    ['person_id', '"Person id"']
-    """
-    return name if re.fullmatch(r"[a-z_][a-z0-9_]*", name) else quote_name(name)
-
-
-def _identifiers(names: Sequence[str]) -> str:
-    return ", ".join(map(_identifier, names))
-
-
-def _relation(
-    engine: duckdb.DuckDBPyConnection, text: str, parameters: list[Any]
-) -> duckdb.DuckDBPyRelation | None:
-    """Returns a query, bound; lists of numbers that were sent as texts are numbers where DuckDB
-    compares no texts. PostgreSQL takes the type from what `= ANY ($1)` is compared with."""
-    try:
-        return engine.sql(text, params=parameters or None)
-    except duckdb.BinderException:
-        numbers = [_as_numbers(value) for value in parameters]
-        if numbers == parameters:
-            raise
-        return engine.sql(text, params=numbers)
-
-
-def _as_numbers(value: Any) -> Any:
-    is_list = isinstance(value, list) and all(isinstance(item, str) for item in value)
-    if is_list and all(re.fullmatch(r"-?[0-9]{1,18}", item) for item in value):
-        return [int(item) for item in value]
-    return value
-
-
-def _with_arrays_of_postgresql(answer: pa.Table, sql: str) -> pa.Table:
-    """Returns an answer whose lists of BIGINT are `oid[]`, those of the catalog's names `name[]`,
-    and an index's columns an int2vector.
-
-    asyncpg asks the catalog for each type that it does not know; it knows `oid[]`, not `int8[]`.
-    Sequelize reads a `name[]` as the text that node-postgres leaves of it, and no `text[]`.
-    """
-    calls = _ARRAY_OF_NAMES.findall(sql)
-    of_names = {alias or f"array_agg({argument})" for argument, alias in calls}
-
-    def told_type(field: pa.Field) -> pa.DataType:
-        if field.type == pa.list_(pa.int64()):
-            return pa.list_(pa.uint32())
-        if field.name in of_names and field.type == pa.list_(pa.string()):
-            return pa.list_(pa.large_string())
-        if field.name in ("indkey", "indoption") and field.type == pa.list_(pa.int16()):
-            return pa.large_list(pa.int16())
-        return field.type
-
-    return answer.cast(pa.schema([f.with_type(told_type(f)) for f in answer.schema]))
 
 
 def _known_type(name: str) -> str:

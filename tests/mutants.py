@@ -47,6 +47,7 @@ CELLS, ROOTS = "tests/kernel/sql/test_cells.py", "tests/kernel/sql/test_roots.py
 CLIPPED = "tests/kernel/proof/test_clipped_sums.py"
 BOUNDING = "tests/kernel/sql/test_bounding.py"
 BEYOND = "tests/kernel/sql/test_units_beyond.py"
+LISTS = "tests/kernel/sql/test_listed_links.py"
 BYTES = "tests/kernel/sql/test_byte_groups.py"
 GROUP_SUMS = "tests/kernel/sql/test_group_sums.py"
 DELAY = "tests/kernel/proof/test_delay.py"
@@ -489,8 +490,8 @@ MUTANTS = (
     Mutant(
         "the files of tables are no content",
         K + "engine.py",
-        "engine.fingerprint = _with_files(contents, vault)",
-        "engine.fingerprint = contents",
+        "(now := _with_files(contents, vault))",
+        "(now := contents)",
         FILES,
     ),
     Mutant(
@@ -904,6 +905,91 @@ MUTANTS = (
         "max(sqlpriv_n) > {m} + 1",
         BEYOND,
     ),
+    # --- links to units beyond their bound are listed once for a state of the vault ---
+    Mutant(
+        "a list outlives what it is of",
+        K + "engine.py",
+        "engine.main.execute(FORGET)",
+        "engine.main.execute(FORGET) if not engine.fingerprint else None",
+        LISTS,
+    ),
+    Mutant(
+        "lists of two bounds have one name",
+        K + "sql/relations.py",
+        "sha256(select.encode())",
+        "sha256(self.outer.encode())",
+        LISTS,
+    ),
+    Mutant(
+        "units of one row too many are not listed",
+        K + "sql/dialect.py",
+        "HAVING sum(n) > {3} OR",
+        "HAVING sum(n) > {3} + 1 OR",
+        LISTS,
+    ),
+    Mutant(
+        "rows of a unit are counted for each link",
+        K + "sql/dialect.py",
+        "GROUP BY unit HAVING sum(n) > {3}",
+        "GROUP BY unit, link HAVING sum(n) > {3}",
+        LISTS,
+    ),
+    Mutant(
+        "rows of a unit are counted as links",
+        K + "sql/dialect.py",
+        "HAVING sum(n) > {3}",
+        "HAVING count(*) > {3}",
+        LISTS,
+    ),
+    Mutant(
+        "links to no unit are not listed",
+        K + "sql/dialect.py",
+        "sum(n) > {3} OR unit IS NULL)",
+        "sum(n) > {3})",
+        LISTS,
+    ),
+    Mutant(
+        "links that lead to no row are not listed",
+        K + "sql/relations.py",
+        'f"{self.outer} LEFT {met}"',
+        'f"{self.outer} {met}"',
+        LISTS,
+    ),
+    Mutant(
+        "rows without a link are kept",
+        K + "sql/relations.py",
+        "WHERE {self.link} IS NOT NULL{tests}",
+        "WHERE true{tests}",
+        LISTS,
+    ),
+    Mutant(
+        "a list is empty unless a unit is beyond",
+        K + "sql/dialect.py",
+        "UNION ALL SELECT NULL, NULL, 0)",
+        "UNION ALL SELECT NULL, NULL, 0 WHERE false)",
+        LISTS,
+    ),
+    Mutant(
+        "the test of a listed unit is applied to the list",
+        K + "sql/relations.py",
+        'f"CASE WHEN {self.link} IS NOT NULL THEN {far} IS NOT NULL END"',
+        'f"{far} IS NOT NULL"',
+        LISTS,
+    ),
+    Mutant(
+        "a bound of a statement's own lists units",
+        K + "sql/relations.py",
+        "if most not in (m, m * self.scanned.unit.groups_per_unit):",
+        "if most < 0:",
+        LISTS,
+    ),
+    Mutant(
+        "rows that are not beyond pass no filter",
+        K + "sql/relations.py",
+        'IS NOT NULL{tests}",',
+        'IS NOT NULL",',
+        LISTS,
+    ),
     Mutant(
         "a unit of one row too many at an input is within its bound",
         K + "sql/relations.py",
@@ -1296,8 +1382,8 @@ MUTANTS = (
     Mutant(
         "parts of a key are put together without their lengths",
         K + "sql/relations.py",
-        '" || ".join(dialect.form("counted", text) for text in texts)',
-        '" || ".join(texts)',
+        'dialect.form("counted", text if kind is',
+        "(text if kind is",
         f"{RELATIONS}::test_a_key_of_several_columns_tells_combinations_apart",
     ),
     Mutant(

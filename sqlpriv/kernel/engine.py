@@ -52,6 +52,8 @@ CONFIG: dict[str, str | bool | int | float | list[str]] = {
 SEAL = "SET enable_external_access = false; SET lock_configuration = true; DETACH vault"
 """No files but the vault that was attached before and those of its tables (`rows_in_files`), no
 network, no extensions, half of the memory, no way to change that; and no vault until it is read."""
+FORGET = "DROP SCHEMA IF EXISTS memory.sqlpriv CASCADE; CREATE SCHEMA memory.sqlpriv"
+"""Ends what was listed of another state of the vault: see `sql.relations.Scope.halves`."""
 KEPT = 4
 """Engines, at most, of vaults that nobody reads."""
 _USING, _TOKEN = threading.RLock(), os.urandom(4).hex()
@@ -97,7 +99,9 @@ def attach(vault: Path, macros: str = "") -> tuple[Engine, duckdb.DuckDBPyConnec
                     engine = _engine(vault, _LISTED[contents])
                     engine.main.execute(_attaching(vault))
                 engine.file = _lock(descriptor_of(vault), fcntl.F_RDLCK)
-                engine.fingerprint = _with_files(contents, vault)
+                if (now := _with_files(contents, vault)) != engine.fingerprint:
+                    engine.main.execute(FORGET)
+                    engine.fingerprint = now
                 rmtree(engine.spills, ignore_errors=True)  # of who was interrupted
                 # where we may make no folder, DuckDB may not either
                 if os.path.lexists(engine.spills) or os.access(engine.spills.parent, os.W_OK):
@@ -126,8 +130,8 @@ def detach(engine: Engine, connection: duckdb.DuckDBPyConnection, macros: str = 
 
     With its `macros` a connection is kept for the next reader: to make them takes longer than most
     reads. Claim: it keeps nothing else of its reader. Whatever runs next on a connection drops the
-    result before; no reader makes a table, prepares a statement or sets anything, and the engine's
-    settings are locked.
+    result before; no reader prepares a statement or sets anything, and the engine's settings are
+    locked. What readers make are lists of a state of the vault alone, under names that say of what.
     """
     with _USING:
         engine.readers.discard(connection)

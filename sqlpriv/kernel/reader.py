@@ -35,6 +35,7 @@ TIMEOUT_SECONDS = 600.0
 MACROS_THERE = """SELECT count(*) FROM duckdb_functions()
 WHERE NOT internal AND database_name = current_database()"""
 _MACROS = "".join(MACROS)
+_LISTING = threading.Lock()  # of two that make one table at a time, one would fail
 _PLAIN: set[str] = set()  # fingerprints of vaults that were seen to hold no macros
 _WHOLE: set[str] = set()  # fingerprints of vaults whose tables' files were seen to be right
 Catalog = tuple[TableContract, ...]
@@ -135,6 +136,11 @@ class Reader(AbstractContextManager["Reader"]):
     @_silence_errors("the engine could not finish reading; the charge stays")
     def cells(self, asked: Rendered) -> dict[a.Query, list[int]]:
         """Returns the exact integers of each rendered query, in all its measured cells."""
+        for table, select in asked.lists.items():
+            with _LISTING:
+                self._run_within_limit(
+                    f"CREATE TABLE IF NOT EXISTS {table} AS {select}", asked.engine
+                )
         result = self._run_within_limit(asked.sql, asked.engine)
         wide = {c: str(of).startswith(("HUGEINT", "DECIMAL")) for c, of, *_ in result.description}
         if not any(wide.values()):

@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 import numpy as np
 
-from sqlpriv.kernel.engine import CONFIG
+from sqlpriv.kernel.engine import CONFIG, FORGET
 from sqlpriv.kernel.gate import Allowance
 from sqlpriv.kernel.proof.sensitivity import joint_price
 from sqlpriv.kernel.sql.cells import added_up
@@ -129,13 +129,20 @@ class Engine:
     ) -> list[np.ndarray[Any, Any]]:
         """The exact integers of each query, of `algebra.shape(query)`, decoded independently."""
         asked = render(queries, made, hash_key)
-        names, rows = run(self.duckdb, asked.sql)
+        names, rows = run(self.duckdb, self.with_lists(asked).sql)
         found = decode_groups(asked, names, rows)
         columns = np.array(rows, object).reshape(-1, len(names)).T
         added = added_up(asked.values, dict(zip(names, columns, strict=True)))
         for query, values in zip(queries, found, strict=True):
             assert added[query] == values.ravel().tolist()
         return found
+
+    def with_lists(self, asked: Rendered) -> Rendered:
+        """Makes the lists that a statement reads, of the tables as they are now; returns it."""
+        self.duckdb.execute(FORGET)
+        for table, select in asked.lists.items():
+            self.duckdb.execute(f"CREATE TABLE {table} AS {select}")
+        return asked
 
     def facts(self, made: TableContract) -> TableFacts:
         """What the gate would find true of the rows, with the gate's own query."""

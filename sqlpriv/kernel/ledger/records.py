@@ -233,8 +233,9 @@ class Ledger:
         """
         unit, total = unit.lower(), whole or price
         with self.begin("IMMEDIATE") as db:
-            rows = db.execute("SELECT principal FROM statement WHERE id = ?", (statement,))
-            who = next((name for (name,) in rows), "")
+            (who,) = db.execute(
+                "SELECT principal FROM statement WHERE id = ?", (statement,)
+            ).fetchone() or [""]
             if not (accounts := self.accounts(unit, who, at)):
                 raise errors.DeclarationError(f"{unit} has no PRIVACY BUDGET; nothing was read")
             for account in accounts:

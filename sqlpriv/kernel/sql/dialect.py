@@ -174,6 +174,18 @@ _DUCKDB_FORMS = {
     " FROM {3} GROUP BY {2} HAVING {4} OR {2} IS NULL)"
     f" SELECT * FROM sqlpriv_all ANTI {_BEYOND} UNION ALL SELECT * FROM sqlpriv_all SEMI {_BEYOND}"
     " QUALIFY CASE WHEN {2} IS NOT NULL THEN {5} END",
+    # links {0} of units {1} with more than {3} rows in {2}, and links to no unit: `Scope.halves`
+    "links": "WITH sqlpriv_all AS MATERIALIZED (SELECT {0} AS link, {1} AS unit, count(*) AS n"
+    " FROM {2} GROUP BY {0}, {1} UNION ALL SELECT NULL, NULL, 0), sqlpriv_beyond AS MATERIALIZED"
+    " (SELECT unit FROM sqlpriv_all GROUP BY unit HAVING sum(n) > {3} OR unit IS NULL)"
+    " SELECT link, sqlpriv_all.unit FROM sqlpriv_all SEMI JOIN sqlpriv_beyond"
+    " ON sqlpriv_all.unit IS NOT DISTINCT FROM sqlpriv_beyond.unit",
+    # rows {0} whose link {2} is in such a list {1}, and those whose link is not
+    "linked beyond": "{0} JOIN {1} AS sqlpriv_far ON {2} IS NOT DISTINCT FROM sqlpriv_far.link",
+    "beyond": "SELECT * FROM {0} SEMI JOIN {1} AS sqlpriv_far"
+    " ON {2} IS NOT DISTINCT FROM sqlpriv_far.link",
+    "within": "SELECT * FROM {0} ANTI JOIN {1} AS sqlpriv_far"
+    " ON {2} IS NOT DISTINCT FROM sqlpriv_far.link",
     "strata": "(SELECT {0}, count(*) AS sqlpriv_n FROM sqlpriv_all GROUP BY {1})",
     "inner": "JOIN",
     "left": "LEFT JOIN",

@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from itertools import chain
+from types import MappingProxyType
 from typing import NamedTuple
 
 from sqlpriv.errors import KernelError, Refused
@@ -41,11 +42,13 @@ MACROS = tuple(
 
 
 class Rendered(NamedTuple):
-    """A statement, which of its columns each query adds up, and the engine that it is for."""
+    """A statement, which of its columns each query adds up, the engine that it is for, and the
+    lists that it reads besides, each with the SELECT that makes it: see `Scope.halves`."""
 
     sql: str
     values: dict[a.Query, str]
     engine: str = "duckdb"
+    lists: Mapping[str, str] = MappingProxyType({})
 
 
 def render(queries: Sequence[a.Query], contract: TableContract, hash_key: int) -> Rendered:
@@ -61,7 +64,8 @@ def render(queries: Sequence[a.Query], contract: TableContract, hash_key: int) -
         raise KernelError("different values are counted by a statement of their own")
     read = (queries[0].source, *((q.of, *(key.expr for key in q.keys)) for q in queries))
     used = None if any(query.strata for query in queries) else columns_read(read)
-    scope = Scope(queries[0].source, contract, hash_key=hash_key, used=used)
+    lists = None if contract.engine == SPARK.name else dict[str, str]()
+    scope = Scope(queries[0].source, contract, hash_key=hash_key, used=used, lists=lists)
     levelled, strata = listed_cells(queries), queries[0].strata
     # windows carry every row: levels, in as few bytes as hold them, are smaller than values;
     # values that a collation calls equal, but a list does not, would share one row's level;
@@ -115,8 +119,12 @@ def render(queries: Sequence[a.Query], contract: TableContract, hash_key: int) -
         + f" AS {x}"
         for x, how in totals.items()
     ]
+    rows, within = _rows(columns, scope, strata, kept != KEEP_ALL), ""
+    if kept != KEEP_ALL and not strata:
+        beyond, within = scope.halves("u", columns, scope.unit.rows_per_unit, keep_units=False)
+        rows = beyond or rows
     sql = (
-        f"WITH rows AS ({_rows(columns, scope, strata, kept != KEEP_ALL)}),\nkept AS ({kept}),\n"
+        f"WITH rows AS ({rows}),\nkept AS ({kept}{within}),\n"
         f"joint AS (SELECT {', '.join(sums)} FROM kept"
         f"{f' GROUP BY {cell}' if cell else grouped}),\n"
         f"coded AS (SELECT {', '.join([*coded, *totals])} FROM joint)\n"
@@ -126,6 +134,7 @@ def render(queries: Sequence[a.Query], contract: TableContract, hash_key: int) -
         sql,
         {q: f"a{adds.index(x)}" if x else "n" for q, x in zip(queries, added, strict=True)},
         contract.engine,
+        lists or {},
     )
 
 
@@ -254,7 +263,8 @@ def bounding(columns: Mapping[str, str], scope: Scope, strata: Sequence[a.Key]) 
 
     Claim: a unit that has at most m rows in each of at most g strata passes both tests with every
     row. So units are counted, and only the rows of those beyond are ranked: a window over all rows
-    costs ten times as much. Without strata a unit has one, and g is 1 at least: its rows are
+    costs ten times as much. Of a table whose declared bound it is, `Scope.halves` says whose rows
+    need not even be counted. Without strata a unit has one, and g is 1 at least: its rows are
     counted. Each row is in one of the two parts, as no unit's name is NULL. A row
     of NULLs is counted, met and ranked with them, and left out at last: so the first row of a unit,
     and the first unit beyond its bounds, set up no table and no window that is not there.

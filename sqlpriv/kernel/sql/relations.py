@@ -24,9 +24,10 @@ that does not compare the two sides reads the left side's unit, too (`Scope.hide
 applied where the algebra has them: whoever plans a query places them before its joins.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from hashlib import sha256
 
 from sqlpriv.errors import KernelError, Refused
 from sqlpriv.kernel.proof.sensitivity import bound_of, fold_ends, lattice_of
@@ -60,6 +61,7 @@ class Scope(Expressions):
         hash_key: The snapshot's, by which a unit's rows are ranked.
         used: Lower-case names of all columns that are read, here or of what this is a part of;
             other relations see these, and what is UNIQUE. None for all columns.
+        lists: Takes the lists that the text reads (see `halves`); None where it reads none.
     """
 
     def __init__(
@@ -70,9 +72,13 @@ class Scope(Expressions):
         part: bool = False,
         hash_key: int = 0,
         used: frozenset[str] | None = None,
+        lists: dict[str, str] | None = None,
     ) -> None:
         super().__init__(DIALECTS[contract.engine])
         self.relation, self.contract, self.hash_key, self.used = relation, contract, hash_key, used
+        # of rows of one private table: which; a row's link, else its unit; all with what these meet
+        self.scanned: TableContract | None = None
+        self.lists, self.link, self.outer = lists, "", ""
         # nobody counts partners in a public table here: they are more than any bound
         self.reach = reach_of(relation, contract, lambda *_: 10**9)
         self.facts, self.of_one_table = (
@@ -147,6 +153,7 @@ class Scope(Expressions):
         self.facts = TableFacts(
             table.facts.bounded, frozenset(scan.prefix + c for c in table.facts.constant)
         )
+        self.scanned, self.outer = table, self.base
         while link := table.via:  # up to the table that names the unit
             up, above = (
                 self.contract.contract_of(link.table, on_the_way=True),
@@ -156,10 +163,13 @@ class Scope(Expressions):
             theirs, other = key_of(up, link.parent, above, self.dialect)
             if kind != other or link.parent.lower() not in up.unique:
                 raise Refused(f'"{link.column}" does not lead to one row of "{link.table}"')
-            self.base += f" JOIN {self._table(up, above)} ON {mine} = {theirs}"
+            met = f"JOIN {self._table(up, above)} ON {mine} = {theirs}"
+            self.base, self.outer = f"{self.base} {met}", f"{self.outer} LEFT {met}"
+            self.link = self.link or mine
             table, row = up, above
         assert table.unit is not None  # `contract.contracts_in_force` found the way
         self.owner, self.owner_type = unit_of(table, table.unit, row, self.dialect)
+        self.link = self.link or self.owner
 
     def _table(self, table: TableContract, alias: str) -> str:
         """Returns a table behind an alias; Refused where another engine reads its rows."""
@@ -170,8 +180,15 @@ class Scope(Expressions):
             )
         return f"{self.dialect.table(table.table)} AS {alias}"
 
-    def _part(self, relation: a.Relation) -> "Scope":
-        return Scope(relation, self.contract, part=True, hash_key=self.hash_key, used=self.used)
+    def _part(self, relation: a.Relation, part: bool = True) -> "Scope":
+        return Scope(
+            relation,
+            self.contract,
+            part=part,
+            hash_key=self.hash_key,
+            used=self.used,
+            lists=self.lists,
+        )
 
     def _join(self, join: a.Join) -> None:
         left, right = self._part(join.left), self._part(join.right)
@@ -254,7 +271,7 @@ class Scope(Expressions):
     def _per_unit(self, grouping: a.PerUnit) -> None:
         """Claim: of equal texts of a unit the one of the least bytes stands for all: which is met
         first would depend on where other units' rows lie, and on threads."""
-        inner = Scope(grouping.source, self.contract, hash_key=self.hash_key, used=self.used)
+        inner = self._part(grouping.source, part=False)
         selected, grouped = list[Exported](), [inner.owner]
         for new, expr in grouping.keys:
             column, text = inner.export(new, expr)
@@ -356,19 +373,71 @@ class Scope(Expressions):
             if column.type is Type.TEXT and has_collation(self.contract)
         }
         order, most = self.rank_order([UNIT, *(names | texts).values()]), self.reach.rows
+        columns = {names[n]: self.texts[n] for n in names}
+        beyond, within = self.halves(UNIT, columns, most)
         kept = self.dialect.form(
             "kept",
-            self.select([(column, self.texts[n]) for n, column in self.columns.items()]),
+            beyond or self.select([(column, self.texts[n]) for n, column in self.columns.items()]),
             ", NULL" * len(names),
             UNIT,
             "sqlpriv_all",
             f"count(*) > {most}",
             f"row_number() OVER (PARTITION BY {UNIT} ORDER BY {order}) <= {most}",
         )
-        self.base, self.owner = f"({kept}) AS {ROW}", f"{ROW}.{UNIT}"
+        self.base, self.owner = f"({kept}{within}) AS {ROW}", f"{ROW}.{UNIT}"
         self.texts = {n: f"{ROW}.{text}" for n, text in names.items()}
         self.reach, self.predicates, self.layers = self.reach._replace(limited=True), [], {}
         return self
+
+    def halves(
+        self, unit: str, columns: Mapping[str, str], most: int, keep_units: bool = True
+    ) -> tuple[str, str]:
+        """Returns rows of one table as two SELECTs of their units and columns: rows of units that
+        have more than `most` in the table, and, behind UNION ALL, those of all others. Two empty
+        texts where there are no such lists: for joins, or a bound that is not the declared one.
+
+        Args:
+            unit: The name of the column of units.
+            columns: Texts of a row's other columns, by quoted name.
+            most: Rows that are kept of a unit.
+            keep_units: Whether the units of rows that are kept are read again: else NULL stands for
+                them, and the tables that a link leads through are not read.
+
+        Claim: which units can be beyond follows from the table and its declared bound, whatever a
+        statement asks: of a unit with no more rows in all, bounding leaves out none of those that
+        pass a filter. So the links to units beyond (their names, where rows have these) are listed
+        once for a state of the vault, and with them each link that leads to no unit. A row of any
+        other link has a unit with no more than `most` rows: it is kept, and nobody asks whose it
+        is. Rows of the links listed are bounded as ever, so the same rows are kept of each unit.
+
+        Claim: the list has a link of NULL, which leads to no unit, as the tables that it is made of
+        do. So the first unit beyond sets up no table and spares, or costs, no scan. For the same
+        reason the test of a row's unit reads the row's link, too: it stays above the join.
+        """
+        if self.lists is None or self.scanned is None or self.scanned.unit is None:
+            return "", ""
+        m, rows = self.scanned.unit.rows_per_unit, self._table(self.scanned, ROW)
+        if most not in (m, m * self.scanned.unit.groups_per_unit):
+            return "", ""
+        select = self.dialect.form("links", self.link, self.owner, self.outer, most)
+        texts = rows, f'memory.sqlpriv."{sha256(select.encode()).hexdigest()}"', self.link
+        self.lists[texts[1]] = select
+        named = "".join(f", {text} AS {column}" for column, text in columns.items())
+        tests = "".join(f" AND {self.value(p)}" for p in self.predicates)
+        # innermost, so that what `_once` computes, above it, is computed of these rows alone
+        above, _, met = self.base.rpartition(rows)
+        within = f"{above}({self.dialect.form('within', *texts)}) AS {ROW}{met}"
+        beyond = f"{above}({self.dialect.form('beyond', *texts)}) AS {ROW}{met}"
+        far, is_far = self.owner, f"{self.owner} IS NOT NULL"
+        if self.link != self.owner:
+            beyond, far = self.dialect.form("linked beyond", *texts), "sqlpriv_far.unit"
+            is_far = f"CASE WHEN {self.link} IS NOT NULL THEN {far} IS NOT NULL END"
+            within = within if keep_units else within.removesuffix(met)
+        return (
+            f"SELECT {far} AS {unit}{named} FROM {beyond} WHERE {is_far}{tests}",
+            f" UNION ALL SELECT {self.owner if keep_units else 'NULL'} AS {unit}{named}"
+            f" FROM {within} WHERE {self.link} IS NOT NULL{tests}",
+        )
 
     def rank_order(self, columns: Sequence[str]) -> str:
         """Returns the order in which a unit's rows, or strata, are kept: see `queries.bounding`.
@@ -417,8 +486,10 @@ def unit_of(
     keys = [key_of(contract, column, row, dialect) for column in unit.columns]
     if len(keys) == 1:
         return keys[0]
-    texts = (text if kind is Type.TEXT else dialect.form("bytes", text) for text, kind in keys)
-    return " || ".join(dialect.form("counted", text) for text in texts), Type.TEXT
+    return " || ".join(
+        dialect.form("counted", text if kind is Type.TEXT else dialect.form("bytes", text))
+        for text, kind in keys
+    ), Type.TEXT
 
 
 def partner_count(relation: a.Relation, columns: Sequence[str], contract: TableContract) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from support.handled_rows import rows_handled
 from support.vaults import Engine
 
 from sqlpriv.kernel import engine as settings
@@ -160,23 +161,6 @@ def add_target(engine: Engine, rows: int = 2) -> None:
     engine.duckdb.execute(f"INSERT INTO people VALUES {values}")
 
 
-def rows_handled(engine: Engine, sql: str) -> list[tuple[str, int, int]]:
-    """Every operator of the plan with the rows that it passed on, and those that it scanned."""
-    explained = engine.duckdb.execute(f"EXPLAIN (ANALYZE, FORMAT json) {sql}").fetchall()
-    profile = json.loads(explained[0][1])
-    handled: list[tuple[str, int, int]] = []
-
-    def walk(operator: dict[str, Any]) -> None:
-        rows = operator.get("intermediate_rows", 0), operator.get("rows_scanned", 0)
-        handled.append((operator["type"], *rows))
-        for child in operator.get("children", ()):
-            walk(child)
-
-    for operator in profile["operator"]:
-        walk(operator)
-    return handled
-
-
 def moved_rows(
     engine: Engine,
     source: a.Relation,
@@ -187,10 +171,10 @@ def moved_rows(
 ) -> int:
     """How many more rows any operator handles if the target is there, but for `skipped` scans."""
     counted = a.Count(source, strata)
-    sql = render([counted], contract(bound=[2, 1]), 7).sql
-    without = rows_handled(engine, sql)
+    asked = render([counted], contract(bound=[2, 1]), 7)
+    without = rows_handled(engine, engine.with_lists(asked).sql)
     add_target(engine, rows)
-    present = rows_handled(engine, sql)
+    present = rows_handled(engine, engine.with_lists(asked).sql)
     assert [kind for kind, *_ in without] == [kind for kind, *_ in present]
     pairs = [*zip(without, present, strict=True)]
     passed_on = [abs(x - y) for (_, x, _), (_, y, _) in pairs]
@@ -198,18 +182,35 @@ def moved_rows(
     return max(*passed_on, *scanned[: len(scanned) - skipped])
 
 
+def listed_rows(engine: Engine, rows: int) -> int:
+    """How many more rows any operator handles that lists units beyond, if the target is there."""
+    asked = render([a.Count(MANY["a."])], contract(bound=[2, 1]), 7)
+    (select,) = asked.lists.values()
+    without = rows_handled(engine, select)
+    add_target(engine, rows)
+    present = rows_handled(engine, select)
+    assert [kind for kind, *_ in without] == [kind for kind, *_ in present]
+    pairs = zip(without, present, strict=True)
+    return max(max(abs(x - y), abs(m - n)) for (_, x, m), (_, y, n) in pairs)
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_a_unit_moves_the_work_by_its_own_rows_alone(form: str, tables: Engine) -> None:
-    """Its two rows have at most six partners each. Thousands were spared without the target. One
-    scan may skip the row group whose least and largest value its filter rules out."""
-    assert moved_rows(tables, FORMS[form], skipped="beyond" in form) <= 12
+    """Its two rows have at most six partners each. Thousands were spared without the target. Of an
+    input two scans, of rows of units beyond and of all others, may each skip the row group whose
+    least and largest value its filter rules out."""
+    assert moved_rows(tables, FORMS[form], skipped=2 * ("beyond" in form)) <= 12
 
 
 def test_strata_hide_no_side(tables: Engine) -> None:
     assert moved_rows(tables, a.Join(MANY["a."], scan("b."), TRUE), STRATIFIED) <= 12
 
 
-SOURCES = {"a table": MANY["a."], "an input": a.Join(MANY["a."], scan("b."), TRUE, "semi")}
+SOURCES = {
+    "a table": MANY["a."],
+    "a table, and another bound": a.Bounded(MANY["a."], 3, 1),
+    "an input": a.Join(MANY["a."], scan("b."), TRUE, "semi"),
+}
 
 
 @pytest.mark.parametrize("source", SOURCES)
@@ -221,12 +222,26 @@ def test_the_first_unit_beyond_its_bound_is_no_reason_to_meet_the_others(
     assert moved_rows(tables, SOURCES[source], strata, rows=4) <= 12
 
 
+@pytest.mark.parametrize("rows", [2, 4])
+def test_the_first_unit_beyond_its_bound_is_listed_as_if_there_were_others(
+    rows: int, tables: Engine
+) -> None:
+    """The list itself is made of the same scans, and joins, whoever is beyond."""
+    assert listed_rows(tables, rows) <= 12
+
+
+def test_twin_nobody_is_listed(tables: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    without_nulls = DUCKDB.forms["links"].replace(" OR unit IS NULL", "", 1)
+    monkeypatch.setitem(DUCKDB.forms, "links", without_nulls)  # type: ignore[arg-type]  # its Mapping is a dict
+    assert listed_rows(tables, 4) > 1000
+
+
 def test_twin_the_others_meet_the_first_unit_beyond_its_bound(
     tables: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     without_nulls = DUCKDB.forms["kept"].replace(" UNION ALL SELECT NULL{1}", "", 1)
     monkeypatch.setitem(DUCKDB.forms, "kept", without_nulls)  # type: ignore[arg-type]  # its Mapping is a dict
-    assert moved_rows(tables, SOURCES["a table"], rows=4) > 1000
+    assert moved_rows(tables, a.Bounded(MANY["a."], 3, 1), rows=4) > 1000
 
 
 def test_twin_the_optimizer_spares_a_side(tables: Engine) -> None:

@@ -1,0 +1,200 @@
+"""Links to units beyond their bound are listed once; rows of all other links are kept unseen."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.handled_rows import rows_handled
+from support.vaults import EXACT, Engine, ask, write
+
+from sqlpriv.kernel.engine import attach, detach
+from sqlpriv.kernel.sql.queries import Rendered, render
+from sqlpriv.kernel.sql.relations import Scope
+from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.kernel.terms.contract import (
+    UNDECLARED,
+    Column,
+    TableContract,
+    Type,
+    contracts_in_force,
+)
+from sqlpriv.kernel.terms.operations import type_of
+from sqlpriv.kernel.terms.release import Measurement
+from sqlpriv.kernel.vault import Kernel
+
+TABLES = {
+    "customers": {"c": "VARCHAR", "region": "INTEGER"},
+    "orders": {"o": "INTEGER", "c": "VARCHAR", "day": "INTEGER"},
+    "lines": {"o": "INTEGER", "x": "INTEGER", "y": "INTEGER"},
+}
+UNIQUE = {"customers": {"c"}, "orders": {"o"}, "lines": set[str]()}
+DECLARED = {
+    "customers": {"key": "c", "unit": True},
+    "orders": {"links": [["c", "customers", "c"]], "bound": [2, 2]},
+    "lines": {"links": [["o", "orders", "o"]], "bound": [4, 1]},
+}
+LINES, ORDERS = a.Scan("lines", "l."), a.Scan("orders", "o.")
+X, DAY = a.Col("l.x"), a.Key(a.Col("o.day"), (0, 1, 2))
+BY_X, BY_ANY = a.Key(X, (0, 1, 2)), a.Key(a.Col("x"), (0, 1, 2))
+FEW = a.Where(LINES, a.Call(">", (X, a.Lit(0, Type.INTEGER))))
+SAME = a.Call("=", (a.Col("l.o"), a.Col("o.o")))
+QUERIES: dict[str, list[a.Query]] = {
+    "lines": [a.Count(LINES, (), (BY_X,)), a.Sum(LINES, a.Col("l.y"), 0, 9)],
+    "some lines": [a.Count(FEW, (), (BY_X,))],
+    "orders, which name the unit": [a.Count(ORDERS, (), (DAY,))],
+    "lines of orders": [a.Count(a.Join(FEW, ORDERS, SAME), (), (DAY,))],
+    "lines of a union": [a.Count(a.Union(("x",), ((FEW, (X,)), (LINES, (X,)))), (), (BY_ANY,))],
+}
+
+
+def contract(table: str = "lines", bound: int = 4) -> TableContract:
+    declared = {**DECLARED, "lines": {**DECLARED["lines"], "bound": [bound, 1]}}
+    catalog = [
+        TableContract(
+            t,
+            tuple(Column(c, type_of(kind), kind) for c, kind in columns.items()),
+            unique=frozenset(UNIQUE[t]),
+        )
+        for t, columns in TABLES.items()
+    ]
+    bodies = {t: {**UNDECLARED, **declared[t]} for t in declared}
+    return contracts_in_force(catalog, json.loads(json.dumps(bodies)), {}, 1)[table]
+
+
+@pytest.fixture
+def shop(engine: Engine) -> Iterator[Engine]:
+    """Customers of none to seven orders, of none to three lines; orders of nobody and of one who is
+    not there; lines of no order, and of one that is not there."""
+    drawn = random.Random(18)
+    orders = [
+        (10 * i + j, who, drawn.randint(0, 3))
+        for i, who in enumerate([*(f"c{i}" for i in range(40)), None, "nobody"])
+        for j in range(drawn.randint(0, 7))
+    ]
+    lines = [
+        (o, drawn.randint(0, 3), drawn.randint(0, 9))
+        for o in (*(o for o, _, _ in orders), None, 9999)
+        for _ in range(drawn.randint(0, 3) if o not in (None, 9999) else 6)
+    ]
+    engine.fill(contract("customers"), [(f"c{i}", i % 3) for i in range(40)])
+    engine.fill(contract("orders"), orders)
+    engine.fill(contract("lines"), lines)
+    yield engine
+    engine.duckdb.execute("DROP TABLE lines; DROP TABLE orders; DROP TABLE customers")
+
+
+@pytest.mark.parametrize("which", QUERIES)
+def test_the_same_rows_are_kept_as_without_lists(
+    which: str, shop: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for bound in (1, 4, 9, 40):
+        made = contract("orders" if which.startswith("orders") else "lines", bound)
+        answers = shop.exact(QUERIES[which], made)
+        assert render(QUERIES[which], made, 7).lists
+        with monkeypatch.context() as patched:
+            patched.setattr(Scope, "halves", lambda *_, **__: ("", ""))
+            expected = shop.exact(QUERIES[which], made)
+        for answer, counted in zip(answers, expected, strict=True):
+            assert answer.tolist() == counted.tolist()
+            assert answer.any()
+
+
+def test_what_is_listed(shop: Engine) -> None:
+    """The orders of customers of more than four lines, orders of nobody, and a link of NULL."""
+    (select,) = render(QUERIES["lines"], contract(), 7).lists.values()
+    listed = set(shop.duckdb.execute(select).fetchall())
+    by_hand = shop.duckdb.execute(
+        "WITH all_lines AS (SELECT o, c FROM lines LEFT JOIN orders USING (o))"
+        " SELECT DISTINCT o, encode(c) FROM all_lines"
+        " WHERE c IS NULL OR c IN (SELECT c FROM all_lines GROUP BY c HAVING count(*) > 4)"
+    ).fetchall()
+    assert listed == {*by_hand, (None, None)}
+    assert {unit for _, unit in listed} > {None}
+    assert (9999, None) in listed
+
+
+def test_a_bound_that_a_statement_has_is_none_to_list_units_by() -> None:
+    assert render([a.Count(LINES)], contract(), 7).lists
+    assert not render([a.Count(a.Bounded(LINES, 3, 1))], contract(), 7).lists
+    assert not render([a.Count(LINES, (BY_X,))], contract(), 7).lists
+
+
+def moved_rows(engine: Engine, rows: int, change: Callable[[Rendered], str]) -> int:
+    """How many more rows any operator handles if one customer more has so many lines."""
+    asked = render([a.Count(LINES, (), (BY_X,))], contract(), 7)
+    without = rows_handled(engine, change(engine.with_lists(asked)))
+    engine.duckdb.execute(
+        "INSERT INTO customers VALUES ('target', 1); INSERT INTO orders VALUES (-1, 'target', 1);"
+        f"INSERT INTO lines SELECT -1, 1, 1 FROM range({rows})"
+    )
+    present = rows_handled(engine, change(engine.with_lists(asked)))
+    assert [kind for kind, *_ in without] == [kind for kind, *_ in present]
+    pairs = zip(without, present, strict=True)
+    return max(max(abs(x - y), abs(m - n)) for (_, x, m), (_, y, n) in pairs)
+
+
+def of_list(asked: Rendered) -> str:
+    (select,) = asked.lists.values()
+    return select
+
+
+def within_bounds(engine: Engine) -> None:
+    """5,000 customers of two orders with a line each, none beyond four."""
+    engine.duckdb.execute(
+        "DELETE FROM lines; DELETE FROM orders; DELETE FROM customers;"
+        "INSERT INTO customers SELECT 'c' || i, 1 FROM range(5000) r(i);"
+        "INSERT INTO orders SELECT 2 * i + j, 'c' || i, 1 FROM range(5000) r(i), range(2) s(j);"
+        "INSERT INTO lines SELECT o, 1, 1 FROM orders"
+    )
+
+
+@pytest.mark.parametrize("rows", [1, 4, 7])
+@pytest.mark.parametrize("part", ["the statement", "the list"])
+def test_the_first_unit_beyond_moves_the_work_by_its_own_rows_alone(
+    rows: int, part: str, shop: Engine
+) -> None:
+    within_bounds(shop)
+    assert moved_rows(shop, rows, of_list if part == "the list" else lambda x: x.sql) <= 2 * rows
+
+
+def test_twin_a_test_of_the_unit_alone_reaches_the_list(shop: Engine) -> None:
+    """It leaves an empty list, so that no line is read until one customer is beyond."""
+    within_bounds(shop)
+    hidden = 'CASE WHEN sqlpriv_row."o" IS NOT NULL THEN sqlpriv_far.unit IS NOT NULL END'
+    assert hidden in render([a.Count(LINES, (), (BY_X,))], contract(), 7).sql
+    plain = "sqlpriv_far.unit IS NOT NULL"
+    assert moved_rows(shop, 7, lambda asked: asked.sql.replace(hidden, plain)) > 1000
+
+
+def test_a_list_is_of_one_state_of_the_vault(make_kernel: Callable[..., Kernel]) -> None:
+    """The owner writes while nobody verifies: one more unit is beyond, and is bounded."""
+    table = "CREATE TABLE people AS SELECT i AS id FROM range(8) r(i), range(3)"
+    kernel = make_kernel(table, m=2)
+    assert counted(kernel) == 16
+    write(kernel.vault, "INSERT INTO people SELECT 99 FROM range(9)")
+    assert counted(kernel) == 18
+    assert len(lists(kernel.vault)) == 1
+    kernel.ledger.declare("people", "owner", bound=[3, 1])
+    assert counted(kernel) == 27
+    assert len(lists(kernel.vault)) == 2
+
+
+def counted(kernel: Kernel) -> int:
+    """Noise is below a half but with a chance of 1e-100: it is rounded away."""
+    (release,) = ask(kernel, Measurement(a.Count(a.Scan("people")), EXACT))
+    return int(np.rint(release.values.sum()))
+
+
+def lists(vault: Path) -> list[str]:
+    """The names of all lists that the vault's engine holds."""
+    engine, connection = attach(vault)
+    try:
+        names = "SELECT table_name FROM duckdb_tables() WHERE database_name = 'memory'"
+        return [name for (name,) in connection.execute(names).fetchall()]
+    finally:
+        detach(engine, connection)

@@ -9,6 +9,7 @@ import pytest
 from support.closed_visits import DAY, LATE, MAKE, RECENT, ask, is_free, shown
 from support.templates import vault_of
 
+from sqlpriv.errors import Refused
 from sqlpriv.session.access import closed_rows
 from sqlpriv.session.session import Session
 
@@ -248,3 +249,21 @@ def test_synthetic_tables_of_closed_rows_are_free(owner: Session, method: str):
     assert is_free(again)
     assert "about rows that the owner declared closed: as answered on 2" in again.message
     assert not is_free(owner.execute(create.format("DATE '2026-10-02'")))
+
+
+def test_a_write_to_a_table_with_closed_rows_says_so(owner: Session):
+    """It said "done: 1 row", and answers about the new row stayed those of before."""
+    for insert in (LATE, RECENT):
+        message = owner.execute(insert).message
+        assert message.startswith("done: 1 row; rows of visits before 2026-10-01 are closed")
+        assert "SHOW PRIVACY WINDOWS" in message
+    message = owner.execute("INSERT INTO wards VALUES (4, 'w4')").message
+    assert message == "done: 1 row"
+
+
+def test_a_window_is_unset_as_it_is_dropped(owner: Session):
+    """UNSET PRIVACY WINDOW gave DuckDB's own error, about a table."""
+    said = owner.execute("ALTER TABLE visits UNSET PRIVACY WINDOW").message
+    assert said.startswith("visits has no closed rows")
+    with pytest.raises(Refused, match="a window alone can be unset"):
+        owner.execute("ALTER TABLE visits UNSET PRIVACY BOUND")

@@ -40,8 +40,13 @@ def _action(c: TokenCursor) -> decl.Action | None:
         return decl.DropPrivacyKey()
     if c.accept("DROP", "PRIVACY_LINK"):
         return decl.DropPrivacyLink(c.column_in_parentheses())
-    if c.accept("DROP", "PRIVACY", "WINDOW"):
+    if c.accept("DROP", "PRIVACY", "WINDOW") or c.accept("UNSET", "PRIVACY", "WINDOW"):
         return decl.DropWindow()
+    if c.at("UNSET", "PRIVACY"):
+        hint = (
+            "write SET PRIVACY … with other values, DROP PRIVACY WINDOW, UNSET PU or UNSET PUBLIC"
+        )
+        raise c.refuse("of what SET PRIVACY declares, a window alone can be unset", hint)
     for word, on in (("SET", True), ("UNSET", False)):
         if c.accept(word, "PU"):
             return decl.SetUnit(on)

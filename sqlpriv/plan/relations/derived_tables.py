@@ -26,7 +26,8 @@ def project(
     names: dict[str, str] = {}
     for n, (node, expr) in outputs.items():
         shape = rows.binder.shape(node, expr)
-        zoned = is_zoned(rows.binder, node) if shape.type is Type.TIMESTAMP else None
+        is_computed = shape.type is Type.TIMESTAMP and not isinstance(node, t.Name)  # * is a name
+        zoned = is_zoned(rows.binder, node) if is_computed else shape.zoned
         if isinstance(expr, a.Col) and shape.zoned == zoned:
             names[n] = expr.name
             continue

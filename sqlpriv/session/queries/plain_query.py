@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import pyarrow as pa
 
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms.contract import UNDECLARED
+from sqlpriv.session.access.closed_rows import declared_window
 from sqlpriv.session.access.context import Access
 from sqlpriv.session.access.result import Result
 from sqlpriv.session.commands import information_schema
@@ -48,7 +50,8 @@ def answer_plainly(query: cmd.Unanswerable, access: Access) -> Result:
         if access.owner.has_renamed:  # before anything else can happen to this process
             access.tables.settle()
         message = "done" if changed < 0 else f"done: {count_text(changed, 'row')}"
-        return Result(message=message + _public_name_note(plain.text, access), changed=changed)
+        notes = _public_name_note(plain.text, access) + _closed_rows_note(plain.tables, access)
+        return Result(message=message + notes, changed=changed)
     if not plain.reads_only:
         raise query.refusal
     contracts, released = access.tables.contracts(), access.sql.released_names()
@@ -83,6 +86,22 @@ def _public_name_note(text: str, access: Access) -> str:
         if declared["public"]
         else ""
     )
+
+
+def _closed_rows_note(tables: Sequence[str], access: Access) -> str:
+    """Returns what an owner is told who wrote to a table with closed rows; else ''.
+
+    Whether one of these changed is not looked at: that reads all of them.
+    """
+    bodies = access.kernel.ledger.declarations()[1]
+    windows = {t: declared_window(bodies.get(t.lower(), UNDECLARED)) for t in tables}
+    notes = (
+        f"; rows of {table} before {window.closed_before} are closed: answers about them stay as"
+        " they are, and SHOW PRIVACY WINDOWS says whether these rows do"
+        for table, window in windows.items()
+        if window is not None
+    )
+    return "".join(notes)
 
 
 def _changed_rows(counts: pa.Table | None) -> int:

@@ -15,3 +15,5 @@ WITH w AS (SELECT date_trunc('day', tz) AS k, COUNT(*) AS n FROM odd GROUP BY k 
 SELECT MAX(k) AS m, MIN(k) AS l, COUNT(*) AS c FROM w;
 SELECT COUNT(*) AS n FROM odd WHERE date_trunc('day', tz) IN
 (SELECT date_trunc('day', tz) FROM odd GROUP BY 1 HAVING COUNT(*) > 100);
+SELECT COUNT(*) AS n FROM (SELECT * FROM odd WHERE neg > 0) AS q WHERE tz > '2024-10-27' AND ts > '1970-01-01';
+SELECT date_trunc('day', tz) AS k, COUNT(*) AS n FROM (SELECT * FROM odd) AS q GROUP BY k HAVING COUNT(*) > 11;

@@ -99,8 +99,9 @@ class ServerFacts:
                 for row in self._budgets
                 if row["principal"] is None and row[name] is not None
             ]
-            kind = "counter" if name == "charges" else "gauge"
-            yield from _metric(f"budget_{name}", kind, help_, samples)
+            is_counter = name == "charges"
+            kind, total = ("counter", "_total") if is_counter else ("gauge", "")
+            yield from _metric(f"budget_{name}{total}", kind, help_, samples)
 
     def _look_up(self) -> None:
         with self._lock:

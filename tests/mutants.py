@@ -336,8 +336,8 @@ MUTANTS = (
     Mutant(
         "servers sell without a lock",
         K + "ledger/database.py",
-        '"SELECT one FROM guard FOR UPDATE"',
-        '"SELECT one FROM guard"',
+        '"BEGIN; SELECT one FROM guard FOR UPDATE"',
+        '"BEGIN; SELECT one FROM guard"',
         f"{DATABASE} {SHARED}",
     ),
     Mutant(
@@ -2703,8 +2703,8 @@ MUTANTS = (
     Mutant(
         "the mark stays where it is",
         K + "ledger/store.py",
-        "if mode and self.execute(COUNTED).fetchone()[0] != self._counted:",
-        "if False:",
+        "if mode and (",
+        "if mode is None and (",
         MARK,
     ),
     Mutant(

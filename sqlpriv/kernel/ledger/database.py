@@ -103,9 +103,9 @@ class LedgerDatabase(Store):
         """Begins a transaction, over a new connection if the last one was lost."""
         if self.db.closed or self.db.broken:
             self.open()
-        self.execute("BEGIN" if mode else "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        if mode:
-            self.execute("SELECT one FROM guard FOR UPDATE")
+        # one round trip: all others wait as long as whoever holds the lock waits for the network
+        lock = "BEGIN; SELECT one FROM guard FOR UPDATE"
+        self.execute(lock if mode else "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
 
     def execute(self, sql: str, values: Sequence[Any] = (), /) -> Any:
         """Runs one statement; a view's name stands for its text."""

@@ -41,7 +41,8 @@ EVERYBODY = Booking()
 
 class Account(NamedTuple):
     """A budget or ceiling in force, how many charges there are, and the most of a unit's loss: in
-    this period, and `in_all`. `rest` (nano) is left by what limits all periods together."""
+    this period, and `in_all`. `rest` (nano) is left by what limits all periods together. `sums` are
+    those of the charges that all this was read from."""
 
     budget: Budget
     charges: int
@@ -49,6 +50,7 @@ class Account(NamedTuple):
     keys_spent: int
     in_all: Price
     rest: int
+    sums: RunningSums
 
     @property
     def left(self) -> Price:
@@ -172,6 +174,7 @@ class Ledger:
                 keys_spent=spending.yocto,
                 in_all=losses[-1],
                 rest=whole - losses[-1].nano,
+                sums=sums,
             )
 
     def running_sums(self, db: Store) -> RunningSums:
@@ -252,7 +255,7 @@ class Ledger:
                     raise errors.BudgetExhausted(
                         f"nothing is left of keys_delta{whose}: the selection was not made"
                     )
-            sums = self.running_sums(db)
+            sums = accounts[0].sums  # nobody else writes behind the lock
             too_many = tell_too_many_points([at.units, *sums.booked_units(unit, at.snapshot)])
             self.store.holds_new_charge = True  # which could still be undone: see running_sums.py
             number = insert(

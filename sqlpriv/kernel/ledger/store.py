@@ -110,7 +110,9 @@ class Store(ABC):
                 raise
             finally:
                 self._in_transaction = False
-            if mode and self.execute(COUNTED).fetchone()[0] != self._counted:
+            if mode and (
+                self.holds_new_charge or self.execute(COUNTED).fetchone()[0] != self._counted
+            ):
                 self._counted = raise_mark(self._beside, self)
 
     @contextmanager
@@ -169,7 +171,7 @@ def raise_mark(beside: Path, db: Store) -> int:
     with open(os.open(beside, os.O_RDWR | os.O_CREAT, 0o600), "r+") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         name, _, number = file.read().rpartition(" ")
-        (there,), (ledger,) = (db.execute(sql).fetchone() for sql in (COUNTED, db.NAME_SQL))
+        there, ledger = db.execute(f"{COUNTED}, ({db.NAME_SQL})").fetchone()
         marked = int(number or 0)
         if marked and name != ledger:
             raise errors.LedgerError(f"this is another ledger than that of {beside.name}")

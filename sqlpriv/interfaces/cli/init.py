@@ -58,15 +58,25 @@ def table_name(file: Path) -> str:
 
 
 def load_files(vault: Path, files: Sequence[Path]) -> None:
-    """Loads files into a new vault; of a vault that could not be filled nothing stays behind."""
+    """Loads files into a new vault; of a vault that could not be filled nothing stays behind.
+
+    Raises:
+        UsageError: No file has rows. One of several that has none is left out, and named.
+    """
     from sqlpriv.session.session import Session
 
-    places = [vault, vault.with_suffix(".ledger")]
+    places = [vault, *(vault.with_suffix(s) for s in (".ledger", ".ledger.mark"))]
     new = [place for place in places if not place.exists()]
     try:
         with Session(vault, role="owner") as session:
-            for file in files:
-                load(session, file)
+            has_rows = [load(session, file) for file in files]
+            if not any(has_rows):
+                names = ", ".join(str(file) for file in files)
+                raise click.UsageError(f"{names} holds no rows: there is nothing to propose from.")
+            for file, is_loaded in zip(files, has_rows, strict=True):
+                if not is_loaded:
+                    click.echo(f"{file.name} holds no rows: it is left out", err=True)
+                    continue
                 click.echo(f"loaded {file.name} into {vault.name} as {table_name(file)}", err=True)
     except BaseException:
         for place in new:
@@ -74,11 +84,11 @@ def load_files(vault: Path, files: Sequence[Path]) -> None:
         raise
 
 
-def load(session: Session, file: Path) -> None:
-    """Loads a file as a table.
+def load(session: Session, file: Path) -> bool:
+    """Loads a file as a table; returns whether it has rows: of one without no table is made.
 
     Raises:
-        UsageError: It holds no rows, or its lines are not rows of one table.
+        UsageError: Its lines are not rows of one table.
         sqlpriv.Error: It cannot be read.
     """
     table, options = table_name(file), ""
@@ -93,13 +103,15 @@ def load(session: Session, file: Path) -> None:
     assert rows is not None
     assert columns is not None
     if not rows["n"][0].as_py():
-        raise click.UsageError(f"{file} holds no rows: there is nothing to propose from.")
+        session.execute(f"DROP TABLE {name(table)}")
+        return False
     if is_text and columns.num_columns == 1 and set(columns.column_names[0]) & set(",;|\t"):
         raise click.UsageError(
             f"{file} was read as one column, {columns.column_names[0]!r}: a line of it has more"
             " values than its head, or fewer. Mend that line, or load the file yourself:"
             f" CREATE TABLE {table} AS FROM read_csv({literal(str(file))}, delim = …, …)."
         )
+    return True
 
 
 def text_encoding(file: Path) -> str:

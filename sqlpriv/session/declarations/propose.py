@@ -17,12 +17,12 @@ from sqlpriv.session.declarations.declaration_text import written_name
 from sqlpriv.session.declarations.table_profiles import (
     FLOATS,
     MOST_LEVELS,
-    SMALL_TABLE,
     ColumnProfile,
     Fetch,
     TableLink,
     TableProfile,
     find_link,
+    is_code_list,
     is_ordered,
     profile_table,
 )
@@ -82,8 +82,15 @@ def _table_lines(
         target = f"{written_name(link.parent)}({written_name(link.parent_column)})"
         lines += _bound_lines(fetch, profile, link.column)
         linking = written_name(link.column)
-        lines.append(f"ALTER TABLE {t} ADD PRIVACY_LINK ({linking}) REFERENCES {target};")
+        remark = f"  -- {count_text(link.orphans, 'row')} of nobody there, never read"
+        lines.append(
+            f"ALTER TABLE {t} ADD PRIVACY_LINK ({linking}) REFERENCES {target};"
+            f"{remark if link.orphans else ''}"
+        )
         skipped = link.column
+    elif is_code_list(profile) and not is_parent and len(profiles) > 1:
+        lines.append(f"-- A short list. If it is about nobody: ALTER TABLE {t} SET PUBLIC;")
+        return lines
     elif unit is None:
         return [
             *lines,
@@ -98,9 +105,6 @@ def _table_lines(
             *(line for c in profile.columns for line in _domain_lines(fetch, profile.table, c)),
             budget,
         ]
-    elif profile.rows <= SMALL_TABLE and not is_parent and len(profiles) > 1:
-        lines.append(f"-- A short list. If it is about nobody: ALTER TABLE {t} SET PUBLIC;")
-        return lines
     else:
         lines.append(f"ALTER TABLE {t} ADD PRIVACY_KEY ({written_name(unit.name)});")
         if unit.is_unique and unit.name not in profile.keys:

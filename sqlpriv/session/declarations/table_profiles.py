@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlpriv.kernel.sql.quoting import name
@@ -21,6 +21,8 @@ MOST_ROWS = 100
 """A column whose values have more rows each, on average, hardly names units."""
 SMALL_TABLE = 1_000
 """A table that no unit is in and that has at most so many rows may be a public list of codes."""
+MOST_ORPHANS = 0.1
+"""A column refers to another table although this share of the rows names nobody there."""
 _NUMBERS = (
     "TINYINT",
     "SMALLINT",
@@ -74,6 +76,11 @@ class ColumnProfile:
         return self.rows > 0 and self.present == self.rows == self.distinct
 
     @property
+    def names_people(self) -> bool:
+        """Whether the column's name says that it names people."""
+        return _PEOPLE.search(self.name) is not None
+
+    @property
     def is_number(self) -> bool:
         return self.type.split("(")[0] in _NUMBERS
 
@@ -95,7 +102,7 @@ class TableProfile:
         """
         alike, repeated = self._identifiers(), self.repeated_identifiers()
         constrained = [c for c in self.columns if c.name in self.keys]
-        people = [c for c in alike if _PEOPLE.search(c.name)]
+        people = [c for c in alike if c.names_people]
         unique = [c for c in self.columns if c.is_unique and c.type in _NAMING]
         unique = unique if self.rows > MOST_LEVELS else []
         for candidates in (
@@ -149,11 +156,12 @@ def is_ordered(of_type: str) -> bool:
 
 @dataclass(frozen=True)
 class TableLink:
-    """A column whose values are those of another table's unique column."""
+    """A column whose values are those of another table's unique column, but for `orphans` rows."""
 
     column: str
     parent: str
     parent_column: str
+    orphans: int = 0
 
 
 def find_link(
@@ -173,14 +181,23 @@ def find_link(
                 if column.type == key.type and _same_name(column.name, key.name, parent.table):
                     candidates.append((parent.rows, TableLink(column.name, parent.table, key.name)))
     for _, link in sorted(candidates, key=lambda pair: -pair[0]):
-        missing = fetch(
+        orphans = fetch(
             f"SELECT count(*) FROM {name(profile.table)} WHERE {name(link.column)} NOT IN"
             f" (SELECT {name(link.parent_column)} FROM {name(link.parent)})"
         )[0][0]
         own = profile.unit_column()
-        if missing == 0 and not (own and own.name == link.column and own.is_unique):
-            return link
+        is_own = own is not None and own.name == link.column and own.is_unique
+        if orphans <= MOST_ORPHANS * profile.rows and not is_own:
+            return replace(link, orphans=orphans)
     return None
+
+
+def is_code_list(profile: TableProfile) -> bool:
+    """Returns whether a table may be a list of codes, about nobody."""
+    unit = profile.unit_column()
+    if unit is None:
+        return profile.rows <= MOST_LEVELS
+    return profile.rows <= SMALL_TABLE and not unit.names_people
 
 
 def _same_name(column: str, key: str, parent: str) -> bool:

@@ -342,3 +342,37 @@ def test_rows_below_a_table_and_several_candidates_are_told(tmp_path: Path) -> N
     with Session(vault, role="owner") as owner:
         owner.execute(delete)
         assert owner.execute("SELECT count(*) AS n FROM sales").table["n"].to_pylist() == [600]
+
+
+def test_a_reference_with_a_few_orphans_is_a_link_and_people_are_no_list_of_codes(
+    tmp_path: Path,
+) -> None:
+    """500 patients were proposed as a public list, since 1 % of the visits named nobody there."""
+    folder = tmp_path / "ward"
+    folder.mkdir()
+    with duckdb.connect() as engine:
+        for table, rows in {
+            "patients": "SELECT i AS patient_id, i % 90 AS age FROM range(500) r(i)",
+            "visits": "SELECT i % 505 AS patient_id, i AS cost FROM range(1010) r(i)",
+            "wards": "SELECT 'w' || i AS ward, i AS beds FROM range(9) r(i)",
+        }.items():
+            engine.execute(f"COPY ({rows}) TO '{folder}/{table}.csv'")
+    (folder / "nothing.csv").write_text("a,b\n")
+    done = run(folder, "--vault", tmp_path / "ward.duckdb", "--yes")
+    assert done.exit_code == 0, done.output
+    assert "nothing.csv holds no rows: it is left out" in done.output
+    lines = done.output.splitlines()
+    assert "ALTER TABLE patients ADD PRIVACY_KEY (patient_id);" in lines
+    link = "ALTER TABLE visits ADD PRIVACY_LINK (patient_id) REFERENCES patients(patient_id);"
+    assert f"{link}  -- 10 rows of nobody there, never read" in lines
+    assert "-- A short list. If it is about nobody: ALTER TABLE wards SET PUBLIC;" in lines
+    assert not any(line.endswith("ALTER TABLE patients SET PUBLIC;") for line in lines)
+
+
+def test_of_a_folder_without_rows_nothing_stays_behind(tmp_path: Path) -> None:
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    (folder / "a.csv").write_text("a,b\n")
+    done = run(folder, "--vault", tmp_path / "empty.duckdb")
+    assert (done.exit_code, "holds no rows" in done.output) == (2, True)
+    assert [path.name for path in tmp_path.iterdir()] == ["empty"]

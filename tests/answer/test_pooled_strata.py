@@ -10,7 +10,7 @@ from support.exact_people import planned
 
 from sqlpriv.answer.means import Moments, cells
 from sqlpriv.answer.pooled.group_effects import FAR_PARTS, draw_together, main_effects
-from sqlpriv.answer.pooled_strata import BoundedFigures, pool_levels
+from sqlpriv.answer.pooled_strata import BoundedFigures, own_means, pool_levels
 from sqlpriv.answer.reconcile import two_levels
 from sqlpriv.errors import Refused
 from sqlpriv.session.session import Session
@@ -36,6 +36,31 @@ def test_strata_drawn_together_are_nearer_than_their_own_means_and_than_everybod
     assert pooled < 0.7 * min(own, everybody)
     pooled, own, _ = _errors(rng.normal(0, 400, 60), deviations, (60,))
     assert 0.9 * own < pooled <= 1.05 * own
+
+
+def test_strata_that_are_counted_as_far_more_rows_are_not_taken_for_well_known() -> None:
+    """60 strata of 10 rows whose means are 8, in [0, 1000]; counts are noised by 40, so that some
+    are counted as 100 and more, and their ratio lies near the interval's middle. Drawn together
+    they err by 7 on average over 40 draws; the twin, whose (μ - c)² is what the ratio says, by 54.
+    No chance: the draws have a seed."""
+    rng, k = np.random.default_rng(12), 60
+    recipe = planned(
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1) AVG(income USING pooled) AS x"
+        " FROM people STRATIFY BY sex"
+    ).output.recipes[0]
+    assert (recipe.lower, recipe.upper) == (0, 1000)
+    everybody, at_centre = (np.array(8.0), np.array(400.0)), (np.array(500.0), np.array(0.0))
+    errors = []
+    for _ in range(40):
+        n = 10 + rng.laplace(0, 40 / 2**0.5, k)
+        s = 10 * (8.0 - 500.0) + rng.laplace(0, 6_000 / 2**0.5, k)
+        moments = Moments(n, s, np.zeros(k), 40.0**2, 6_000.0**2, 0.0, 2.0)
+        figures = (own_means(recipe, moments, *told) for told in (everybody, at_centre))
+        drawn = [draw_together(own - 8.0, noise, (k,), 1000.0).means for own, noise in figures]
+        errors.append([np.abs(means).mean() for means in drawn])
+    pooled, twin = np.mean(errors, axis=0)
+    assert pooled < 20
+    assert twin > 40
 
 
 def test_a_stratum_borrows_from_those_with_its_keys() -> None:

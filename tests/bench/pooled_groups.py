@@ -8,7 +8,9 @@ at. `--files` takes columns of files in their place, at pure epsilon 1 and .1.
 
 Each line: the plain mean over groups of the errors of `auto`'s figures, of everybody's mean for all
 and of the pooled ones, all of one answer; the pooled ones' by the lesser of the two; and the part
-of their intervals that held. The last lines: means, and how many are above 1.05 or below .7.
+of their intervals that held; and by the same lesser the error of an oracle that is told the mean
+square of how far the groups are from everybody, and draws each towards everybody by it. The last
+lines: means, and how many are above 1.05 or below .7.
 """
 
 from __future__ import annotations
@@ -29,8 +31,11 @@ from coverage import ExactTable, plan_of
 from random_shapes import random_family, random_power
 
 from sqlpriv.answer import means
+from sqlpriv.answer.means import Estimate, Moments
+from sqlpriv.answer.pooled_strata import own_means
 from sqlpriv.answer.reconcile import two_levels
 from sqlpriv.answer.rounds import adaptive_means
+from sqlpriv.plan.aggregates.rewrites import Recipe
 
 SIZES = ((12,), (40,), (4, 9), (3, 20), (8, 12), (2, 5, 6))
 
@@ -117,7 +122,8 @@ def _random_effects(rng: np.random.Generator, sizes: tuple[int, ...]) -> tuple[n
 
 def measure_table(table: GroupedTable, runs: int) -> np.ndarray:
     """Returns the mean errors of auto, everybody's mean and pooled figures, the last by the lesser
-    of the others, and the part of the pooled intervals that held."""
+    of the others, the part of the pooled intervals that held, and the oracle's error by the same.
+    """
     rows, exact = table.rows, ExactTable(table.rows)
     planned = plan_of(rows, table.kind, "pooled", table.epsilon)
     recipe = planned.output.recipes[0]
@@ -132,12 +138,24 @@ def measure_table(table: GroupedTable, runs: int) -> np.ndarray:
         plain, whole = two_levels(replace(recipe, pooled=False), moments, None, None)
         pooled, _ = two_levels(recipe, moments, None, None)
         guesses = [plain.values.ravel()[held], np.ravel(whole.values)[:1], pooled.values[held]]
+        guesses.append(_drawn_by_oracle(recipe, moments, whole, truth, held))
         errors = [np.abs(np.nan_to_num(g, nan=recipe.middle) - truth) for g in guesses]
         inside = errors[2] <= pooled.half_widths.ravel()[held] * (1 + 1e-9) + 1e-9
         measured.append([*(error.mean() for error in errors), inside.mean()])
-    auto, for_all, pooled_error, part = np.mean(measured, axis=0)
-    ratio = pooled_error / max(min(auto, for_all), 1e-300)
-    return np.array([auto, for_all, pooled_error, ratio, part])
+    auto, for_all, pooled_error, oracle, part = np.mean(measured, axis=0)
+    least = max(min(auto, for_all), 1e-300)
+    return np.array([auto, for_all, pooled_error, pooled_error / least, part, oracle / least])
+
+
+def _drawn_by_oracle(
+    recipe: Recipe, moments: Moments, whole: Estimate, truth: np.ndarray, held: np.ndarray
+) -> np.ndarray:
+    """Returns the groups drawn towards everybody by how far they are apart on average."""
+    middle = np.nan_to_num(whole.values, nan=recipe.middle)
+    error = np.nan_to_num(whole.deviations, nan=recipe.width)
+    own, noise = (part.ravel()[held] for part in own_means(recipe, moments, middle, error**2))
+    apart = ((truth - middle) ** 2).mean()
+    return np.asarray(middle + apart / (apart + noise) * (own - middle))
 
 
 def main() -> None:
@@ -148,19 +166,20 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3)
     given = parser.parse_args()
     chosen = given.files or range(*given.tables)
-    print("table       auto  everybody     pooled  ratio  held")
+    print("table       auto  everybody     pooled  ratio  held oracle")
     measured = []
     for one in chosen:
         for table in file_tables(one) if given.files else [random_table(one)]:
             measured.append(measure_table(table, given.runs))
-            shown = "{:10.4g} {:10.4g} {:10.4g} {:6.2f} {:5.2f}".format(*measured[-1])
+            shown = "{:10.4g} {:10.4g} {:10.4g} {:6.2f} {:5.2f} {:6.2f}".format(*measured[-1])
             print(f"{one:5} {shown}  {table.name}", flush=True)
-    ratio, part = np.array(measured)[:, 3], np.array(measured)[:, 4]
-    print(
-        f"pooled: {ratio.mean():.3f} on average, {ratio.max():.2f} at worst; above 1.05 in"
-        f" {(ratio > 1.05).mean():.2f} of tables, below .7 in {(ratio < 0.7).mean():.2f};"
-        f" intervals held {part.mean():.3f}"
-    )
+    table = np.array(measured)
+    for name, ratio in (("pooled", table[:, 3]), ("oracle", table[:, 5])):
+        print(
+            f"{name}: {ratio.mean():.3f} on average, {ratio.max():.2f} at worst; above 1.05 in"
+            f" {(ratio > 1.05).mean():.2f} of tables, below .7 in {(ratio < 0.7).mean():.2f}"
+        )
+    print(f"intervals held {table[:, 4].mean():.3f}")
 
 
 if __name__ == "__main__":

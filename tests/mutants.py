@@ -605,8 +605,8 @@ MUTANTS = (
     Mutant(
         "of groups of one cell the last counts",
         K + "sql/cells.py",
-        "np.add.at(dense, cell[inside], columns[name][inside])",
-        "dense[cell[inside]] = columns[name][inside]",
+        "np.add.at(dense, cell, columns[name])",
+        "dense[cell] = columns[name]",
         CELLS,
     ),
     Mutant(
@@ -1821,6 +1821,34 @@ MUTANTS = (
         K + "ledger/records.py",
         "return sum(\n        largest_sum(",
         "return (lambda losses: max([0, *losses]))(\n        largest_sum(",
+        STRATA,
+    ),
+    Mutant(
+        "what is in no cell is in the last",
+        K + "sql/cells.py",
+        "math.prod(a.shape(query)) + 1, columns[name].dtype)",
+        "math.prod(a.shape(query)), columns[name].dtype)",
+        CELLS,
+    ),
+    Mutant(
+        "charges of a filter's first value alone are near",
+        K + "ledger/running_sums.py",
+        "for value in values:\n",
+        "for value in values[:1]:\n",
+        STRATA,
+    ),
+    Mutant(
+        "what everybody was charged is not near",
+        K + "ledger/running_sums.py",
+        'in (sums.filters[text] or {"": [""]}).items()',
+        "in sums.filters[text].items()",
+        STRATA,
+    ),
+    Mutant(
+        "charges in columns that a new one does not name are not near",
+        K + "ledger/running_sums.py",
+        "inside.get(column) or [*texts]",
+        'inside.get(column, [""])',
         STRATA,
     ),
     Mutant(

@@ -149,11 +149,13 @@ class Reader(AbstractContextManager["Reader"]):
             )
         # numpy would make doubles of HUGEINT; Spark's sums are decimals without a fraction
         by_column = [*zip(*result.fetchall(), strict=True)] or [()] * len(wide)
-        columns = {
-            column: np.array([*map(int, values)], object if of_any_size else np.int64)
-            for (column, of_any_size), values in zip(wide.items(), by_column, strict=True)
-        }
-        return added_up(asked.values, columns)
+        return added_up(
+            asked.values,
+            {
+                column: np.array([*map(int, values)], object if of_any_size else np.int64)
+                for (column, of_any_size), values in zip(wide.items(), by_column, strict=True)
+            },
+        )
 
     @_silence_errors("the engine could not finish reading; the charge stays")
     def groups(self, sql: str, engine: str) -> Any:

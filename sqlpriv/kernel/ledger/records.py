@@ -165,7 +165,7 @@ class Ledger:
             kind, today = KINDS[row[0]], max(sums.day, now().date().isoformat())
             budget = Budget(unit, kind(row[1]), *row[2:])
             days = dict.fromkeys((budget.period_start(today), ""))
-            losses = [kind(_most_lost(spending.since(day), sums.filters, at)) for day in days]
+            losses = [kind(_most_lost(spending.since(day), sums, unit, at)) for day in days]
             whole = 0 if "" < budget.until < today else budget.whole or MAX_NANO
             return Account(
                 budget=budget,
@@ -256,7 +256,7 @@ class Ledger:
                         f"nothing is left of keys_delta{whose}: the selection was not made"
                     )
             sums = accounts[0].sums  # nobody else writes behind the lock
-            too_many = tell_too_many_points([at.units, *sums.booked_units(unit, at.snapshot)])
+            too_many = tell_too_many_points([at.units, sums.points[unit, at.snapshot]])
             self.store.holds_new_charge = True  # which could still be undone: see running_sums.py
             number = insert(
                 db,
@@ -317,21 +317,27 @@ _LATEST_SNAPSHOT = "SELECT id, hash_key, facts FROM state WHERE fingerprint = ?"
 
 
 def _most_lost(
-    amounts: Mapping[int | None, Mapping[str, int]], filters: Mapping[str, UnitFilter], at: Booking
+    amounts: Mapping[int | None, Mapping[str, int]], sums: RunningSums, unit: str, at: Booking
 ) -> int:
     """Returns the most nano that a unit lost, of those that a charge at `at` would concern.
 
     Args:
         amounts: What was charged, by snapshot and text of the charged units' filter.
-        filters: Filters by their text.
+        sums: Of all charges, to the units of this table among others.
+        unit: The unit's table, in lower case.
         at: What a charge would concern.
     """
     return sum(
         largest_sum(
-            [(filters[text], nano) for text, nano in paid.items()],
-            at.units if snapshot == at.snapshot else {},
+            [
+                (sums.filters[text], paid[text])
+                for text in (sums.texts_near(unit, snapshot, inside) if inside else paid)
+                if text in paid
+            ],
+            inside,
         )
         for snapshot, paid in amounts.items()
+        for inside in (at.units if snapshot == at.snapshot else {},)
     )
 
 

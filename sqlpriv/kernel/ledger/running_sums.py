@@ -16,6 +16,7 @@ import copy
 import json
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
+from typing import Any
 
 from sqlpriv.kernel.ledger.store import Store
 from sqlpriv.kernel.proof.charged_units import UnitFilter
@@ -64,11 +65,16 @@ class RunningSums:
     Attributes:
         filters: The filters of charged units by their text in the ledger (JSON).
         day: The day (ISO) of the last charge.
+        points: By the unit's table and snapshot: the texts of its charges' filters by each column
+            and value that these name; of a filter that names none, under the column ''.
     """
 
     last: int = 0
     day: str = ""
     filters: dict[str, UnitFilter] = field(default_factory=dict)
+    points: dict[tuple[str, int | None], dict[str, dict[Any, set[str]]]] = field(
+        default_factory=lambda: defaultdict(lambda: defaultdict(lambda: defaultdict(set)))
+    )
     _spending: dict[tuple[str, str], Spending] = field(
         default_factory=lambda: defaultdict(Spending)
     )
@@ -86,6 +92,9 @@ class RunningSums:
             sums.day = max(sums.day, day)
             if text not in sums.filters:
                 sums.filters[text] = json.loads(text)
+            for column, values in (sums.filters[text] or {"": [""]}).items():
+                for value in values:
+                    sums.points[unit, snapshot][column][value].add(text)
             for who in ("", principal.lower()):
                 spending = sums._spending[unit, who]
                 spending.kinds.add(kind)
@@ -99,6 +108,15 @@ class RunningSums:
         """Returns what was charged to a unit's table (lower case), in all or by one principal."""
         return self._spending.get((unit, holder.lower())) or Spending()
 
-    def booked_units(self, unit: str, snapshot: int | None) -> list[UnitFilter]:
-        """Returns the different filters that charges of a snapshot are booked to."""
-        return [self.filters[text] for text in self.of(unit).since().get(snapshot, ())]
+    def texts_near(self, unit: str, snapshot: int | None, inside: UnitFilter) -> set[str]:
+        """Returns the texts of a snapshot's filters, all but some that hold no point of `inside`.
+
+        Claim: a filter that is left out names none of the values of `inside` in the columns that it
+        names, so no point of `inside` is in it, and its charges add to no sum of `largest_sum`.
+        """
+        return {
+            text
+            for column, texts in self.points[unit, snapshot].items()
+            for value in inside.get(column) or [*texts]
+            for text in texts.get(value, ())
+        }

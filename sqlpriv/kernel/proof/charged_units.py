@@ -70,14 +70,22 @@ def largest_sum(charges: Sequence[tuple[UnitFilter, int]], inside: UnitFilter) -
     unnamed = column not in inside or len(by_value) < len(inner)
     if not any(units for units, _ in everywhere):
         everywhere = [({}, sum(amount for _, amount in everywhere))]
-    sums = [largest_sum([*everywhere, *some], inside) for some in by_value.values()]
-    return max([*sums, largest_sum(everywhere, inside) if unnamed else 0])
+    return max(
+        [
+            *(largest_sum([*everywhere, *some], inside) for some in by_value.values()),
+            largest_sum(everywhere, inside) if unnamed else 0,
+        ]
+    )
 
 
 def tell_too_many_points(booked: Collection[UnitFilter]) -> bool:
-    """Returns whether filters tell more than MAX_POINTS points apart: sums would take long."""
-    named = {c: {v for units in booked for v in units.get(c, ())} for c in set().union(*booked)}
-    return math.prod(1 + len(values) for values in named.values()) > MAX_POINTS
+    """Returns whether filters tell more than MAX_POINTS points apart: sums would take long. The
+    column '' stands for none."""
+    named = (
+        set().union(*(of.get(column, ()) for of in booked))
+        for column in set().union(*booked) - {""}
+    )
+    return math.prod(1 + len(values) for values in named) > MAX_POINTS
 
 
 def _pinned_values(relation: a.Relation, contract: TableContract) -> dict[str, set[Value]]:

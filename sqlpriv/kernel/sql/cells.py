@@ -24,9 +24,8 @@ def listed_cells(queries: Sequence[a.Query]) -> dict[str, a.Key]:
     bins that finer ones tell."""
     strata = dict.fromkeys(key for query in queries for key in query.strata)
     keys = dict.fromkeys(key for query in queries for key in query.keys)
-    finest = (key for key in keys if _finest(key, keys) is key)
     return {f"s{i}": key for i, key in enumerate(strata)} | {
-        f"k{i}": key for i, key in enumerate(finest)
+        f"k{i}": key for i, key in enumerate(key for key in keys if _finest(key, keys) is key)
     }
 
 
@@ -51,14 +50,13 @@ def added_up(
         return [(_levels(key, named, columns), len(key.values)) for key in keys]
 
     for query, name in values.items():
-        stratum = _cell_numbers(levels(query.strata), rows)
         measured = np.full(a.strata_count(query) + 1, -1)
         measured[[*a.measured_strata(query)]] = range(a.shape(query)[0])
-        cell = _cell_numbers([(measured[stratum], a.shape(query)[0]), *levels(query.keys)], rows)
-        inside = cell >= 0
-        dense = np.zeros(math.prod(a.shape(query)), columns[name].dtype)
-        np.add.at(dense, cell[inside], columns[name][inside])
-        exact[query] = dense.tolist()
+        stratum = measured[_cell_numbers(levels(query.strata), rows)]
+        cell = _cell_numbers([(stratum, a.shape(query)[0]), *levels(query.keys)], rows)
+        dense = np.zeros(math.prod(a.shape(query)) + 1, columns[name].dtype)
+        np.add.at(dense, cell, columns[name])  # what is in no cell, into the last place
+        exact[query] = dense[:-1].tolist()
     return exact
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -16,7 +17,9 @@ from hypothesis import strategies as st
 from support.vaults import allowed, contract, write
 
 from sqlpriv.errors import BudgetExhausted
+from sqlpriv.kernel.ledger import records
 from sqlpriv.kernel.ledger.records import Booking, Ledger
+from sqlpriv.kernel.ledger.store import insert
 from sqlpriv.kernel.proof.charged_units import (
     MAX_POINTS,
     charged_units,
@@ -133,6 +136,39 @@ def test_charges_outside_are_passed_over() -> None:
         return time.process_time() - began
 
     assert min(seconds({"race": [17]}) for _ in range(9)) < seconds({}) / 4
+
+
+def test_a_charge_looks_at_the_charges_near_it_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 300 strata that were charged one is near, and what is booked to everybody: 301 were added
+    up before, and 10,000 made a statement half as long again."""
+    lengths: list[int] = []
+    monkeypatch.setattr(
+        records,
+        "largest_sum",
+        lambda charges, inside: lengths.append(len(charges)) or largest_sum(charges, inside),
+    )
+    with closing(Ledger(tmp_path / "l")) as ledger:
+        ledger.set_budget(Budget("people", Rho(1000), 1e-9), "owner")
+        here = ledger.snapshot("a").id
+        with ledger.begin("IMMEDIATE"):
+            statement = ledger.begin_statement("ann", "")
+            for box in [{}, *({"race": [n]} for n in range(300))]:
+                insert(
+                    ledger.store,
+                    "charge",
+                    Rho(1),
+                    statement_id=statement,
+                    unit_table="people",
+                    snapshot_id=here,
+                    strata=json.dumps(box),
+                    yocto=0,
+                )
+        account = ledger.account("people", at=Booking(here, {"race": [7]}))
+        assert account is not None
+        assert account.spent == Rho(2)
+        assert lengths == [2]
 
 
 def test_strata_that_tell_too_many_points_apart_are_booked_to_everybody(tmp_path: Path) -> None:

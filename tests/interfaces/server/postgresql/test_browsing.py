@@ -1,12 +1,17 @@
 """What tools ask of the catalog when they browse, and what drivers do between two statements."""
 
+from contextlib import closing
+
 import pyarrow as pa
 import pytest
 
 import sqlpriv
+from sqlpriv.interfaces.server.postgresql.catalog.catalog_facts import catalog_facts
 from sqlpriv.interfaces.server.postgresql.catalog.pg_catalog import CatalogDatabase
 from sqlpriv.interfaces.server.postgresql.encoding.wire_values import encode, fields
 from sqlpriv.interfaces.server.postgresql.reading.sql_scan import StatementScan
+from sqlpriv.interfaces.server.postgresql.statements import catalog_looks
+from sqlpriv.interfaces.server.postgresql.statements.catalog_looks import CatalogLooks
 from sqlpriv.interfaces.server.postgresql.statements.client_settings import SETTINGS
 from sqlpriv.interfaces.server.postgresql.statements.output_names import output_names
 from sqlpriv.session.session import Session
@@ -27,9 +32,26 @@ def catalog(tmp_path_factory):
     with sqlpriv.connect(vault, role="owner") as owner:
         owner.execute(SETUP)
     with Session(vault, principal="ada") as session:
-        database = CatalogDatabase(session, SETTINGS)
+        database = CatalogDatabase(session, catalog_facts(session), SETTINGS)
         yield database
         database.close()
+
+
+def test_a_catalog_is_made_anew_where_a_table_is_declared_otherwise(tmp_path, monkeypatch):
+    vault = tmp_path / "shop.duckdb"
+    monkeypatch.setattr(catalog_looks, "_CATALOG_SECONDS", -1.0)
+    with Session(vault, role="owner") as owner:
+        owner.execute(SETUP)
+    with Session(vault, principal="ada") as session, closing(CatalogLooks(session, {})) as looks:
+        first = looks.catalog()
+        assert looks.catalog() is first
+        with Session(vault, role="owner") as owner:
+            owner.execute("ALTER TABLE people ALTER COLUMN paid SET PRIVACY DOMAIN BETWEEN (0, 9)")
+        declared = looks.catalog()
+        assert declared is not first
+        assert looks.catalog() is declared
+        declared.fill_preview("visits", pa.table({"person_id": [1]}))
+        assert looks.catalog() is not declared  # whose rows may be others by now
 
 
 LOOKS = {

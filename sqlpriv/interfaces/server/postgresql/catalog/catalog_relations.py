@@ -6,6 +6,7 @@ What a client asks cannot be foreseen. A query over a relation that a vault has 
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import resources
 
 import duckdb
@@ -21,6 +22,7 @@ def create_relations(engine: duckdb.DuckDBPyConnection) -> None:
     engine.execute(_definitions())
 
 
+@cache
 def _definitions() -> str:
     text = resources.files(__package__).joinpath("pg_columns.txt").read_text("utf-8")
     lines = (line for line in text.splitlines() if not line.startswith("#"))

@@ -20,52 +20,38 @@ from sqlpriv.interfaces.server.postgresql.catalog.catalog_answers import (
     bind_query,
     with_arrays_of_postgresql,
 )
+from sqlpriv.interfaces.server.postgresql.catalog.catalog_facts import CatalogFacts
 from sqlpriv.interfaces.server.postgresql.catalog.catalog_relations import create_relations
 from sqlpriv.interfaces.server.postgresql.catalog.key_rows import FIRST_TABLE, key_rows
 from sqlpriv.interfaces.server.postgresql.catalog.type_rows import type_rows
 from sqlpriv.interfaces.server.postgresql.encoding import wire_values as v
 from sqlpriv.interfaces.server.postgresql.reading.catalog_text import to_duckdb
-from sqlpriv.interfaces.server.protocol.catalog import PRIVATE, tables_with_types
 from sqlpriv.publish.release_file import NO_EXTENSIONS, SEALED
 from sqlpriv.session.session import Session
-from sqlpriv.session.session_like import reading_duckdb
 from sqlpriv.statements import literal, quote_name
 from sqlpriv.system.quiet_engine import open_engine, read_whole
 
 _LIMITS: dict[str, str | int] = {"memory_limit": "256MB", "threads": 1, "temp_directory": ""}
 _NAMESPACES = [(11, "pg_catalog", 10), (2200, "public", 10), (13_000, "information_schema", 10)]
-_COLUMNS = (
-    "SELECT table_name, column_name, data_type, is_nullable, comment, database_name"
-    " FROM duckdb_columns() WHERE NOT internal"
-    " ORDER BY database_name DESC, table_name, column_index"
-)
-_COMMENTS = "SELECT table_name, comment FROM duckdb_tables() WHERE comment IS NOT NULL"
-_KEYS = (
-    "SELECT table_name, constraint_type, constraint_column_names, referenced_table,"
-    " referenced_column_names FROM duckdb_constraints()"
-    " WHERE constraint_type IN ('PRIMARY KEY', 'UNIQUE', 'FOREIGN KEY')"
-)
 
 
 class CatalogDatabase:
-    """The catalog as it was when this was made.
+    """The catalog as it was when its facts were read.
 
     Args:
-        session: Whose; it is asked what tables there are, which is free.
+        session: Whose.
+        facts: What tables there are.
         settings: What pg_settings and current_setting() tell.
     """
 
-    def __init__(self, session: Session, settings: Mapping[str, str]) -> None:
+    def __init__(self, session: Session, facts: CatalogFacts, settings: Mapping[str, str]) -> None:
         self._session, self._settings = session, settings
+        self.facts = facts
         config: dict[str, Any] = {**NO_EXTENSIONS, **_LIMITS}
         self._engine = open_engine(config=config)
-        kinds = tables_with_types(session)
-        self.private = frozenset(name.lower() for name, kind in kinds if kind == PRIVATE)
         self._previews: set[str] = set()
         try:
-            with reading_duckdb(session):
-                self.columns = _rows(session, _COLUMNS)
-                self._fill()
+            self._fill()
         except BaseException:  # Ctrl-C, too, leaves no engine open
             self._engine.close()
             raise
@@ -100,6 +86,11 @@ class CatalogDatabase:
         except duckdb.Error as error:
             raise ProgrammingError(str(error)) from None
 
+    def is_of(self, facts: CatalogFacts) -> bool:
+        """Tells whether it is still what it would be made of these; one with synthetic rows, which
+        may be others by now, is not."""
+        return not self._previews and facts == self.facts
+
     def has_preview(self, table: str) -> bool:
         """Tells whether a private table's place holds synthetic rows."""
         return table.lower() in self._previews
@@ -112,7 +103,7 @@ class CatalogDatabase:
             rows: Of a released table. Columns of the same names are taken; others stay NULL.
         """
         synthetic = {name.lower(): name for name in rows.column_names}
-        own = [c for c in self.columns if c["table_name"].lower() == table.lower()]
+        own = [c for c in self.facts.columns if c["table_name"].lower() == table.lower()]
         common = [c for c in own if c["column_name"].lower() in synthetic]
         self._previews.add(table.lower())
         if not common:
@@ -134,7 +125,7 @@ class CatalogDatabase:
 
     def _fill(self) -> None:
         run = self._engine.execute
-        run("CREATE SCHEMA pgcat; CREATE SCHEMA infoschema; CREATE SCHEMA public")
+        run("BEGIN; CREATE SCHEMA pgcat; CREATE SCHEMA infoschema; CREATE SCHEMA public")
         create_relations(self._engine)
         run("SET integer_division = true")  # as PostgreSQL divides: 7/2 is 3
         # clients that name no order expect a table's columns in theirs, also behind a join
@@ -148,6 +139,7 @@ class CatalogDatabase:
         self._create_keys(oids)
         for name in ("pg_functions", "pg_catalog"):
             run(resources.files(__package__).joinpath(f"{name}.sql").read_text("utf-8"))
+        run("COMMIT")
         self._tables = self._engine.cursor()
         self._tables.execute("SET search_path = 'public'")
         for setting in SEALED:
@@ -156,9 +148,9 @@ class CatalogDatabase:
     def _create_tables(self) -> dict[str, int]:
         """Makes every table, empty, and the rows that describe it; returns the tables' numbers."""
         by_table: dict[str, list[dict[str, Any]]] = {}
-        for column in self.columns:
+        for column in self.facts.columns:
             by_table.setdefault(column["table_name"], []).append(column)
-        about = {row["table_name"]: row["comment"] for row in _rows(self._session, _COMMENTS)}
+        about = {row["table_name"]: row["comment"] for row in self.facts.comments}
         oids, classes, attributes, notes = {}, [], [], []
         for at, (table, columns) in enumerate(by_table.items()):
             oid = oids[table] = FIRST_TABLE + at
@@ -208,7 +200,7 @@ class CatalogDatabase:
         numbers = {
             (row["table_name"], row["column_name"]): at for at, row in self._numbered_columns()
         }
-        rows = key_rows(_rows(self._session, _KEYS), oids, numbers)
+        rows = key_rows(self.facts.keys, oids, numbers)
         self._create(
             "constraints",
             "oid BIGINT, conname VARCHAR, connamespace BIGINT,"
@@ -226,7 +218,7 @@ class CatalogDatabase:
 
     def _numbered_columns(self) -> Iterable[tuple[int, dict[str, Any]]]:
         table, number = None, 0
-        for row in self.columns:
+        for row in self.facts.columns:
             number = number + 1 if row["table_name"] == table else 1
             table = row["table_name"]
             yield number, row
@@ -237,15 +229,11 @@ class CatalogDatabase:
 
     def _insert(self, target: str, rows: Sequence[Sequence[Any]]) -> None:
         if rows:
-            marks = ", ".join("?" * len(rows[0]))
-            self._engine.executemany(f"INSERT INTO pgcat.{target} VALUES ({marks})", rows)
+            marks = ", ".join([f"({', '.join('?' * len(rows[0]))})"] * len(rows))
+            values = [value for row in rows for value in row]
+            self._engine.execute(f"INSERT INTO pgcat.{target} VALUES {marks}", values)
 
 
 def _known_type(name: str) -> str:
     """Returns a type that this database has; an ENUM is told as the text that it is."""
     return "VARCHAR" if name.upper().startswith("ENUM") else name
-
-
-def _rows(session: Session, sql: str) -> list[dict[str, Any]]:
-    table = session.execute(sql).table
-    return [] if table is None else list(table.to_pylist())

@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from sqlpriv.interfaces.server.postgresql.catalog.catalog_facts import catalog_facts
 from sqlpriv.interfaces.server.postgresql.catalog.pg_catalog import CatalogDatabase
 from sqlpriv.interfaces.server.postgresql.encoding.wire_values import IS_OID
 from sqlpriv.interfaces.server.postgresql.reading.catalog_text import VALUE_CALLS
@@ -25,7 +26,8 @@ from sqlpriv.session.session_like import reading_duckdb
 from sqlpriv.statements import quote_name
 
 _CATALOG_SECONDS = 10.0
-"""How long a catalog is kept: another connection may have declared something meanwhile."""
+"""After how long the facts that a catalog is made of are read again: another connection may have
+declared something meanwhile."""
 _PREVIEW_ROWS = 1_000
 """Rows of a synthetic table that previews of a private one may show."""
 
@@ -65,7 +67,7 @@ class CatalogLooks:
         """Tells whether an analyst asks for the rows of a private table as they are."""
         if self.session.role == "owner" or not scan.is_listing:
             return False
-        return scan.sources[0][-1].lower() in self.catalog().private
+        return scan.sources[0][-1].lower() in self.catalog().facts.private
 
     def prepare_preview(self, scan: StatementScan) -> str:
         """Fills what is previewed with synthetic rows where the owner says so; returns the notice.
@@ -108,12 +110,15 @@ class CatalogLooks:
         return named.cast(pa.schema(typed))
 
     def catalog(self) -> CatalogDatabase:
-        """Returns the catalog, read anew after _CATALOG_SECONDS."""
+        """Returns the catalog; after _CATALOG_SECONDS a new one where the facts are others."""
         now = time.monotonic()
         if self._catalog is None or now - self._read_at > _CATALOG_SECONDS:
-            fresh = CatalogDatabase(self.session, SETTINGS)
-            self.close()
-            self._catalog, self._read_at = fresh, now
+            facts = catalog_facts(self.session)
+            if self._catalog is None or not self._catalog.is_of(facts):
+                fresh = CatalogDatabase(self.session, facts, SETTINGS)
+                self.close()
+                self._catalog = fresh
+            self._read_at = now
         return self._catalog
 
 

@@ -11,6 +11,8 @@ from sqlglot import exp
 from sqlpriv.statements.keywords import REAL_AVERAGE, SAME_REAL, SAME_TEXT, TITLES, WHOLE_AVERAGE
 
 MARK = "\0"
+SHOWN_NAME = "shown_name"
+"""What an output that was rewritten is called, in the `meta` of its node."""
 _ALIKE = r'"NULL"|VARCHAR|ENUM.*|UUID|DATE|U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?'
 _TEXTS = {
     **TITLES,
@@ -83,3 +85,8 @@ def _without_marks(node: exp.Expr) -> exp.Expr:
     elif isinstance(node, exp.Anonymous | exp.Identifier) and isinstance(node.this, str):
         node.set("this", node.this.partition(MARK)[0])
     return node
+
+
+def duckdb_name(node: exp.Expr) -> str:
+    """Returns what DuckDB would call the column of an output, in lower case."""
+    return duckdb_text(node).lower().replace("count(*)", "count_star()")

@@ -180,17 +180,17 @@ SELECT COUNT(*) FROM t WHERE a = ANY (ARRAY[1, 2])
 
 -- a quotient of columns
 -- duckdb
-SELECT a // 2, COUNT(*) FROM t GROUP BY 1
+SELECT a // 2 AS q, COUNT(*) FROM t GROUP BY 1
 -- postgres
-SELECT a / 2, COUNT(*) FROM t GROUP BY 1
+SELECT a / 2 AS q, COUNT(*) FROM t GROUP BY 1
 -- tsql
-SELECT a / 2, COUNT(*) FROM t GROUP BY 1
+SELECT a / 2 AS q, COUNT(*) FROM t GROUP BY 1
 
 -- digits of a mean
 -- duckdb
-SELECT ROUND(AVG(a)::DOUBLE, 1) FROM t
+SELECT ROUND(AVG(a)::DOUBLE, 1) AS m FROM t
 -- postgres
-SELECT ROUND(AVG(a)::numeric, 1) FROM t
+SELECT ROUND(AVG(a)::numeric, 1) AS m FROM t
 
 -- today
 -- duckdb

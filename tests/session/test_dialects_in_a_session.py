@@ -157,3 +157,21 @@ def test_a_whole_division_of_a_real_column_is_no_other_number(people):
         session.execute("SET privacy_epsilon = 100")
         with pytest.raises(Refused):
             session.execute("SELECT income DIV 300 AS x, COUNT(*) FROM people GROUP BY x")
+
+
+@pytest.mark.parametrize(
+    ("dialect", "outputs", "names"),
+    [
+        ("postgres", "COUNT(*) / 7, AVG(age) / 2", ["(count_star() / 7)", "(avg(age) / 2)"]),
+        ("postgres", "COUNT(*) / 7, SUM(COUNT(*)) OVER ()", ["(count_star() / 7)", None]),
+        ("mysql", "IFNULL(COUNT(*), 7)", ["ifnull(count_star(), 7)"]),
+        ("bigquery", "SAFE_DIVIDE(COUNT(*), 7) AS q", ["q"]),
+        ("bigquery", "COUNTIF(age > 5)", ["countif((age > 5))"]),
+    ],
+)
+def test_an_output_is_called_as_duckdb_would_call_what_was_written(people, dialect, outputs, names):
+    """It was called by what it had become: `trunc((count_star() / nullif(7, 0)))`."""
+    with Session(people, dialect=dialect) as session:
+        session.execute("SET privacy_epsilon = 1")
+        shown = session.execute(f"SELECT {outputs} FROM people").table.column_names
+        assert all(name in (None, one) for name, one in zip(names, shown, strict=True))

@@ -19,7 +19,6 @@ from sqlglot import exp
 from sqlpriv.dialect.clauses import Clauses
 from sqlpriv.dialect.division.named_terms import (
     common_text,
-    duckdb_name,
     is_aggregate,
     is_same_name,
     output_name,
@@ -33,7 +32,7 @@ from sqlpriv.dialect.division.value_frequencies import (
     key_that_is_given,
     over_frequencies,
 )
-from sqlpriv.dialect.marks import clauses_mark, function_name, marked_name, row_count
+from sqlpriv.dialect.marks import clauses_mark, duckdb_name, function_name, marked_name, row_count
 
 _TAIL_CLAUSES = ("qualify", "order", "limit", "offset", "distinct", "windows")
 ANY_ROWS = "__any_rows"

@@ -9,7 +9,7 @@ from sqlglot import exp
 from sqlglot.errors import ErrorLevel, SqlglotError
 
 from sqlpriv.dialect.division.value_frequencies import NAMES
-from sqlpriv.dialect.marks import MARK, duckdb_text, function_name
+from sqlpriv.dialect.marks import MARK, SHOWN_NAME, duckdb_name, function_name
 
 _OURS = ("error",)
 """Functions of our own that stand around an aggregate and belong to the private query."""
@@ -59,8 +59,4 @@ def output_name(item: exp.Expr) -> str:
     """Returns the name of an output's column; without an alias what DuckDB would make of it."""
     if isinstance(item, exp.Alias | exp.Column):
         return item.alias_or_name
-    return duckdb_name(item)
-
-
-def duckdb_name(node: exp.Expr) -> str:
-    return duckdb_text(node).lower().replace("count(*)", "count_star()")
+    return item.meta.get(SHOWN_NAME) or duckdb_name(item)

@@ -14,9 +14,8 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from sqlpriv.dialect.division.named_terms import duckdb_name
 from sqlpriv.dialect.division.parts import NotDivisible
-from sqlpriv.dialect.marks import MARK, duckdb_call, function_name
+from sqlpriv.dialect.marks import MARK, duckdb_call, duckdb_name, function_name
 
 _BEHIND = ("where", "qualify", "order", "limit", "offset", "distinct", "windows")
 _COUNTS = ("count", "count_if", "countif")

@@ -8,8 +8,10 @@ from sqlglot import exp
 
 from sqlpriv.dialect.constructs import STAR
 from sqlpriv.dialect.lowering.node_lowering import Glot, NodeLowering
+from sqlpriv.dialect.marks import SHOWN_NAME
 from sqlpriv.dialect.tokens import Kind, Token
 from sqlpriv.errors import Refused
+from sqlpriv.statements import default_name
 from sqlpriv.statements.tree import Item, Name, Node
 
 
@@ -40,7 +42,9 @@ def _item(nodes: NodeLowering, node: Glot) -> Item:
         raise Refused.at(nodes.token(node), *STAR)
     if not isinstance(node, exp.Alias):
         expr = nodes.expression(node)
-        return Item(expr, "", _item_text(nodes, expr, None))
+        shown_name = node.meta.get(SHOWN_NAME, "")
+        own = "" if shown_name == default_name(Item(expr)) else shown_name
+        return Item(expr, own, _item_text(nodes, expr, None))
     nodes.check_arguments(node, ("this", "alias"))
     expr = nodes.expression(node.this)
     alias = node.args["alias"]

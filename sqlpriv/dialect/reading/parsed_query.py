@@ -12,13 +12,14 @@ from sqlpriv.dialect import syntax
 from sqlpriv.dialect.clauses import Clauses, Cut, cut_clauses
 from sqlpriv.dialect.foreign.same_meaning import in_duckdb
 from sqlpriv.dialect.lowering.query_lowering import QueryLowering
-from sqlpriv.dialect.marks import duckdb_text
+from sqlpriv.dialect.marks import SHOWN_NAME, duckdb_name, duckdb_text
 from sqlpriv.dialect.reading.generated_rows import write_rows
 from sqlpriv.dialect.reading.keyword_calls import write_with_commas
 from sqlpriv.dialect.token_cursor import TokenCursor
 from sqlpriv.dialect.tokens import Kind, replacement_token
 from sqlpriv.errors import Refused
-from sqlpriv.statements.tree import Bound, Select
+from sqlpriv.statements import default_name
+from sqlpriv.statements.tree import Bound, Item, Select
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +138,30 @@ def _as_duckdb_reads(tree: exp.Expr, c: TokenCursor) -> exp.Expr:
     _drop_main_schema(tree)
     write_with_commas(tree)
     write_rows(tree, c.dialect, c.tokens[0])
-    return tree if c.dialect == "duckdb" else in_duckdb(tree, c)
+    if c.dialect == "duckdb":
+        return tree
+    written = [output.copy() for output in _outputs(tree)]
+    tree = in_duckdb(tree, c)
+    for before, after in zip(written, _outputs(tree), strict=False):
+        if before != after:
+            after.meta[SHOWN_NAME] = _name_in_duckdb(before, c)
+    return tree
+
+
+def _outputs(tree: exp.Expr) -> list[exp.Expr]:
+    """Returns what the outermost SELECT gives; of UNION the first one names the columns."""
+    while isinstance(tree, exp.SetOperation | exp.Subquery):
+        tree = tree.this
+    return tree.expressions if isinstance(tree, exp.Select) else []
+
+
+def _name_in_duckdb(output: exp.Expr, c: TokenCursor) -> str:
+    """Returns what DuckDB would call an output's column, were it given what the user wrote."""
+    c.index = 0
+    try:
+        return default_name(Item(QueryLowering(c, {}).nodes.expression(output.copy())))
+    except Refused:
+        return duckdb_name(output)
 
 
 def _drop_main_schema(tree: exp.Expr) -> None:

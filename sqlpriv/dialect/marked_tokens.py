@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from sqlglot.dialects.dialect import Dialect
@@ -27,6 +28,8 @@ _OWN_ELSEWHERE = words(
     STUFF"""
 )
 """The same in other dialects; DIV and MOD are operators there behind an operand."""
+_ESCAPES = {r"\n": "\n", r"\t": "\t", r"\r": "\r", r"\b": "\b", r"\f": "\f", "\\\\": "\\"}
+"""What is read behind a backslash of `E'…'`: the same in PostgreSQL and DuckDB."""
 _OF_STAR = words("EXCLUDE EXCEPT REPLACE RENAME LIKE ILIKE")
 """Words that change a star before them; any other call behind `*` is a factor."""
 
@@ -50,9 +53,11 @@ def marked_tokens(c: TokenCursor, refuse: Callable[[Refused], None]) -> list[Glo
         case Kind.ESCAPE if c.dialect != "duckdb" and glot.token_type is Type.NATIONAL_STRING:
             return [replacement_token(glot, Type.STRING, glot.text)]
         case Kind.ESCAPE:
-            refuse(
-                Refused.at(token, "E'…' strings are not read", "write the text as it is, in '…'")
-            )
+            text = _without_escapes(c.text[token.start : token.end])
+            if text is not None and before.kind is not Kind.STRING:
+                return [replacement_token(glot, Type.STRING, text)]
+            hint = "write the text as it is, in '…'"
+            refuse(Refused.at(token, "such escapes in texts are not read", hint))
         case Kind.STRING if before.upper == "AS" and token.value:
             return [replacement_token(glot, Type.IDENTIFIER, token.value)]
         case Kind.STRING:
@@ -76,6 +81,20 @@ def marked_tokens(c: TokenCursor, refuse: Callable[[Refused], None]) -> list[Glo
             if glot.token_type in _CALLABLE and not special:
                 return [replacement_token(glot, Type.VAR, token.value + MARK)]
     return [glot]
+
+
+def _without_escapes(written: str) -> str | None:
+    r"""Returns the text that `E'…'` stands for; None of another prefix, or of other escapes.
+
+    >>> _without_escapes(r"E'it''s\tone\\'")
+    "it's\tone\\"
+    """
+    if written[:2] not in ("E'", "e'"):
+        return None
+    parts = re.split(r"(\\.)", written[2:-1].replace("''", "'"), flags=re.DOTALL)
+    if not all(part in _ESCAPES for part in parts[1::2]):
+        return None
+    return "".join(_ESCAPES.get(part, part) for part in parts)
 
 
 def _is_operand(token: Token) -> bool:

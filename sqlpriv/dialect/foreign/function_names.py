@@ -156,7 +156,7 @@ _WRITTEN: dict[str, _Writers] = {
         "field": writers.place_in_list,
         "elt": writers.item_in_list,
         "str_to_date": day_of_text("mysql"),
-        "timestampdiff": moments.whole_units("ufl"),
+        "timestampdiff": moments.whole_units("ufl", months=True),
         **_pattern_calls("mysql", "regexp_substr"),
     },
     "tsql": {
@@ -184,7 +184,7 @@ _WRITTEN: dict[str, _Writers] = {
         "regexp_replace": pattern_call("regexp_replace", "spark", all_matches=True),
         "regexp_extract": pattern_call("regexp_extract", "spark"),
         "regexp_like": pattern_call("regexp_matches", "spark"),
-        "timestampdiff": moments.whole_units("ufl"),
+        "timestampdiff": moments.whole_units("ufl", months=True),
         "decode": writers.decode,
     },
     "trino": {
@@ -228,7 +228,8 @@ _WRITTEN: dict[str, _Writers] = {
     },
     "databricks": {
         "datediff": writers.either(
-            moments.date_diff("lf"), moments.without_weeks(moments.whole_units("ufl"))
+            moments.date_diff("lf"),
+            moments.without_weeks(moments.whole_units("ufl", months=True)),
         ),
         "dateadd": moments.move_by_interval("unm", exp.Add),
     },

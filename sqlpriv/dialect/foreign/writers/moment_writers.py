@@ -123,11 +123,12 @@ def date_diff(order: str, *, weeks: bool = False) -> Writer:
     return write
 
 
-def whole_units(order: str) -> Writer:
-    """Writes how many whole years, or days or less, lie between two moments; `order` as in
+def whole_units(order: str, *, months: bool = False) -> Writer:
+    """Writes how many whole years, months, or days or less, lie between two moments; `order` as in
     `date_diff`.
 
-    Months are missing: from January 31st to February 28th DuckDB's DATE_SUB counts a whole one.
+    Months, where they are read, go by the day alone. DuckDB's DATE_SUB counts a whole one from
+    January 31st to February 28th, as Trino does.
     """
 
     def write(args: Arguments) -> exp.Expr | None:
@@ -138,11 +139,34 @@ def whole_units(order: str) -> Writer:
         if unit == "year":
             age = duckdb_call("age", *reversed(ends))
             return duckdb_call("date_part", exp.Literal.string(unit), age)
+        if unit == "month" and months:
+            return _whole_months(*ends)
         if unit not in ("day", "hour", "minute", "second"):
             return None
         return duckdb_call("date_sub", exp.Literal.string(unit), *ends)
 
     return write
+
+
+def _whole_months(first: exp.Expr, last: exp.Expr) -> exp.Expr:
+    """Returns the beginnings of months between two moments, less one where the last is not as far
+    in its month as the first is; backwards where the last comes before the first."""
+
+    def place_in_month(moment: exp.Expr) -> exp.Expr:
+        start = duckdb_call("date_trunc", exp.Literal.string("month"), moment.copy())
+        now, then = duckdb_call("epoch_us", moment.copy()), duckdb_call("epoch_us", start)
+        return exp.Paren(this=exp.Sub(this=now, expression=then))
+
+    def one_if(test: type[exp.Expr]) -> exp.Expr:
+        is_nearer = test(this=place_in_month(last), expression=place_in_month(first))
+        one, zero = exp.Literal.number(1), exp.Literal.number(0)
+        return exp.Paren(this=exp.Case(ifs=[exp.If(this=is_nearer, true=one)], default=zero))
+
+    begun = duckdb_call("date_diff", exp.Literal.string("month"), first.copy(), last.copy())
+    is_forward = exp.LTE(this=first.copy(), expression=last.copy())
+    forward = exp.Sub(this=begun, expression=one_if(exp.LT))
+    backward = exp.Add(this=begun.copy(), expression=one_if(exp.GT))
+    return exp.Case(ifs=[exp.If(this=is_forward, true=forward)], default=backward)
 
 
 def move_by_interval(order: str, sign: type[exp.Expr]) -> Writer:

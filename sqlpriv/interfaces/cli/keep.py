@@ -38,7 +38,10 @@ def backup(vault: Path, folder: Path) -> None:
     help="Forget what was declared and spent since the backup: it can be spent again.",
 )
 def restore(folder: Path, vault: Path, older: bool) -> None:
-    """Put the backup in FOLDER back at VAULT. A ledger that has seen more is not overwritten."""
+    """Put the backup in FOLDER back at VAULT. A ledger that has seen more is not overwritten.
+
+    Where the vault that was backed up goes on as well, there are two budgets over the same rows.
+    """
     from sqlpriv.session.commands import backup as backups
 
     order = "the backup's folder comes first, as in sqlpriv restore FOLDER people.duckdb."
@@ -47,11 +50,18 @@ def restore(folder: Path, vault: Path, older: bool) -> None:
         raise click.UsageError(f"{folder} {what}: {order}")
     if vault.is_dir():
         raise click.UsageError(f"{vault} is a folder: {order}")
+    is_new = not vault.with_suffix(backups.LEDGER).exists()
     try:
         names = backups.restore(folder, vault, older)
     except sqlpriv.Error as error:
         fail(error)
     click.echo(f"put back {', '.join(names)}", err=True)
+    if is_new:
+        click.echo(
+            f"{vault.name} has a budget of its own from now on. If the vault that was backed up is"
+            " still asked, a unit loses what both sell, added up: keep one of the two.",
+            err=True,
+        )
 
 
 @click.group()

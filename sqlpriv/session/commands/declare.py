@@ -192,8 +192,8 @@ def _bound_change(contract: TableContract, body: Declared, action: decl.SetBound
     rows = rows if action.rows_per_unit is None else action.rows_per_unit
     groups = groups if action.groups_per_unit is None else action.groups_per_unit
     PrivacyUnit(contract.table, "", rows, groups)  # raises DeclarationError if out of range
-    strata = count_text(groups, "stratum", "strata")
-    message = f"a unit keeps {count_text(rows, 'row')} of {contract.table} in each of {strata}"
+    where = ", all of them in one stratum" if groups == 1 else f" in each of {groups:,} strata"
+    message = f"a unit keeps {count_text(rows, 'row')} of {contract.table} at most{where}"
     return {"bound": [rows, groups]}, message
 
 

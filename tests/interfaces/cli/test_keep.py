@@ -66,7 +66,9 @@ def test_what_was_backed_up_comes_back_under_another_name(vault: Path, tmp_path:
     other.parent.mkdir()
     done = run("restore", tmp_path / "kept", other)
     assert done.exit_code == 0, done.output
+    assert "copy.duckdb has a budget of its own from now on" in done.output  # a second one
     assert left(other) == pytest.approx(9)
+    assert "of its own" not in run("restore", tmp_path / "kept", vault).output
     with sqlpriv.connect(other) as analyst:
         (release,) = analyst.execute("SHOW PRIVACY RELEASES").fetchall()
     assert "COUNT(*)" in str(release)

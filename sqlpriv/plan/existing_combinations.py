@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -20,10 +21,12 @@ from sqlpriv.kernel.sql.relations import Scope
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Column, TableContract, Type, Value
 from sqlpriv.kernel.terms.operations import columns_read
+from sqlpriv.plan.computed_columns import GROUP
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.facts.value_facts import MAX_LEVELS, Shape
 from sqlpriv.plan.expressions.public_engine import public_engine
 from sqlpriv.plan.group_keys import Combinations, Dimension
+from sqlpriv.statements import tree as t
 
 _OF_HOURS = frozenset(
     f"{kind}{part}"
@@ -62,17 +65,7 @@ def existing_combinations(
         combinations: Reads public tables; None where none can be read.
         relation: The statement's rows: columns that its inner joins equate have one value.
     """
-    homes: dict[tuple[str, str], list[tuple[int, str]]] = {}
-    equal = list(_equated_columns(relation))
-    for place, dimension in enumerate(groups):
-        expr = dimension.key.expr
-        own = expr.name.lower() if isinstance(expr, a.Col) else ""
-        for name in dict.fromkeys((own, *(other for one, other in equal if one == own))):
-            table, column = binder.homes.get(name, ("", ""))
-            home = contract.others.get(table.lower())
-            if home is not None and home.public:  # twice in FROM it has two prefixes
-                prefix = name[: len(name) - len(column)]
-                homes.setdefault((prefix, home.table), []).append((place, column))
+    homes = _public_homes(groups, binder, contract, relation)
     several = {home: keys for home, keys in homes.items() if len(keys) > 1}
     of_columns = tuple(_combinations_of_columns(groups, binder))
     if combinations is None:
@@ -84,6 +77,66 @@ def existing_combinations(
         )
         for (_, table), keys in several.items()
     )
+
+
+MOST_LOOKED_UP = 1_000
+"""Values of a key for each of which an output names another column's value."""
+
+
+@dataclass(frozen=True)
+class ColumnsOfKeys:
+    """Columns of public tables that have one value for each value of a key.
+
+    Args:
+        groups, binder, contract, combinations, relation: As those of `existing_combinations`.
+    """
+
+    groups: Sequence[Dimension]
+    binder: Binder
+    contract: TableContract
+    combinations: Combinations | None
+    relation: a.Relation
+
+    def value_of(self, node: t.Name) -> tuple[t.Node, Column] | None:
+        """Returns a column's value as an expression over the cells' keys, and the column; None
+        where no key of its table tells it."""
+        name = self.binder.column_of(node).lower()
+        table, column = self.binder.homes.get(name, ("", ""))
+        home = self.contract.others.get(table.lower())
+        if self.combinations is None or home is None or not home.public:
+            return None
+        prefix = name[: len(name) - len(column)]
+        keys = _public_homes(self.groups, self.binder, self.contract, self.relation)
+        public_column = home.column(column)
+        for place, key in keys.get((prefix, home.table), ()):
+            if key.lower() == column.lower() or public_column is None:
+                continue
+            rows = self.combinations(home.table, (key, public_column.name))
+            values = {value: other for value, other in rows if value is not None}
+            is_told = len(values) == sum(value is not None for value, _ in rows)
+            if is_told and 0 < len(values) <= MOST_LOOKED_UP:
+                whens = tuple((t.Literal(k), t.Literal(v)) for k, v in values.items())
+                return t.CaseWhen(whens, operand=t.Name(f"{GROUP}{place}")), public_column
+        return None
+
+
+def _public_homes(
+    groups: Sequence[Dimension], binder: Binder, contract: TableContract, relation: a.Relation
+) -> dict[tuple[str, str], list[tuple[int, str]]]:
+    """Returns, by the prefix and the name of a public table, the keys that are columns of it, or
+    equal to one: their positions and the columns' names there."""
+    homes: dict[tuple[str, str], list[tuple[int, str]]] = {}
+    equal = list(_equated_columns(relation))
+    for place, dimension in enumerate(groups):
+        expr = dimension.key.expr
+        own = expr.name.lower() if isinstance(expr, a.Col) else ""
+        for name in dict.fromkeys((own, *(other for one, other in equal if one == own))):
+            table, column = binder.homes.get(name, ("", ""))
+            home = contract.others.get(table.lower())
+            if home is not None and home.public:  # twice in FROM it has two prefixes
+                prefix = name[: len(name) - len(column)]
+                homes.setdefault((prefix, home.table), []).append((place, column))
+    return homes
 
 
 def _combinations_of_columns(groups: Sequence[Dimension], binder: Binder) -> Iterator[Existing]:

@@ -11,7 +11,7 @@ from functools import cached_property, reduce
 
 from sqlpriv.errors import Refused, meant_among
 from sqlpriv.kernel.terms import algebra as a
-from sqlpriv.kernel.terms.contract import Type
+from sqlpriv.kernel.terms.contract import Column, Type
 from sqlpriv.plan.aggregates.calls import (
     KINDS,
     Aggregate,
@@ -22,6 +22,7 @@ from sqlpriv.plan.aggregates.calls import (
 from sqlpriv.plan.aggregates.moment_formulas import formula_of
 from sqlpriv.plan.aggregates.quantile_levels import RANKED
 from sqlpriv.plan.computed_columns import AGGREGATE, GROUP, LIST, POPULATION, STRATUM, SUMMED
+from sqlpriv.plan.existing_combinations import ColumnsOfKeys
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.columns import missing_column
 from sqlpriv.plan.expressions.literal_types import refuse
@@ -105,6 +106,7 @@ class OutputWriter:
         select, binder, aliases: The statement and what names mean in it.
         strata, groups: Its keys.
         estimator: The plain estimator of means under the budget's kind.
+        columns_of_keys: Tells public columns' values from keys; None where no table can be read.
         aggregates: Filled on the way: each with the number of its column.
     """
 
@@ -114,6 +116,7 @@ class OutputWriter:
     strata: Sequence[Dimension]
     groups: Sequence[Dimension]
     estimator: str = "gaussian"
+    columns_of_keys: ColumnsOfKeys | None = None
     aggregates: dict[Aggregate, int] = field(default_factory=dict)
 
     def write_item(self, index: int) -> t.Node:
@@ -207,17 +210,23 @@ class OutputWriter:
         return t.Cast(cut, "BIGINT", pos=node.pos) if is_count else cut
 
     def _value_of_key(self, call: t.FunctionCall) -> t.Node | None:
-        """Returns AVG, MIN, MAX or MEDIAN of a key where each group has one value of it."""
-        names = ("avg", "min", "max", "median", "mean")
+        """Returns AVG, MIN, MAX or MEDIAN of a key, or of a public column that has one value for
+        each value of a key, where each group has one value of it."""
+        names = ("avg", "min", "max", "median", "mean", "any_value", "arbitrary", "first")
         plain = replace(call, name="", args=(), pos=t.Pos()) == t.FunctionCall("")
         if call.name not in names or not plain or self.strata or self.select.sets:
             return None
+        column = call.args[0] if call.args else None
+        if isinstance(column, t.Name) and self.columns_of_keys is not None and self.has_rows:
+            value_and_column = self.columns_of_keys.value_of(column)
+            if value_and_column is not None:
+                return _in_type_of(call, *value_and_column)
         normal = self.binder.normal_form(self._inside(call).args[0]) if call.args else None
         for i, key in enumerate(self.groups):
             if key.node == normal and key.type in (Type.INTEGER, Type.REAL) and self.has_rows:
                 value = t.Name(f"{GROUP}{i}", pos=call.pos)
-                is_end = call.name in ("min", "max")
-                return value if is_end else t.Cast(value, "DOUBLE", pos=call.pos)
+                is_mean = call.name in _MEANS
+                return value if not is_mean else t.Cast(value, "DOUBLE", pos=call.pos)
         return None
 
     @cached_property
@@ -285,6 +294,21 @@ class OutputWriter:
                 "put it in GROUP BY or inside an aggregate; raw rows never leave",
             )
         return missing_column(self.binder, node)
+
+
+_MEANS = ("avg", "mean", "median")
+
+
+def _in_type_of(call: t.FunctionCall, value: t.Node, column: Column) -> t.Node:
+    """Returns a value as the aggregate of a column's equal values has it; whole numbers as keys
+    have them."""
+    if call.name in _MEANS and column.type in (Type.INTEGER, Type.REAL):
+        return t.Cast(value, "DOUBLE", pos=call.pos)
+    if column.type is Type.REAL and column.sql_type.upper().startswith("DECIMAL"):
+        return t.Cast(value, column.sql_type.upper(), pos=call.pos)
+    kinds = {Type.INTEGER: "BIGINT", Type.REAL: "DOUBLE"}
+    kind = kinds.get(column.type) if column.type is not None else None
+    return value if kind is None else t.Cast(value, kind, pos=call.pos)
 
 
 def _misspelt_aggregate(node: t.Node) -> Refused | None:

@@ -27,7 +27,7 @@ from sqlpriv.plan.aggregates.mean_rounds import MeanRounds, order_rounds
 from sqlpriv.plan.aggregates.price_shares import Paid, share_price
 from sqlpriv.plan.aggregates.rewrites import GroupedRows, Recipe
 from sqlpriv.plan.aggregates.rows_left_out import units_by_rows
-from sqlpriv.plan.existing_combinations import existing_combinations
+from sqlpriv.plan.existing_combinations import ColumnsOfKeys, existing_combinations
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.grouping_sets import grouping_set, is_pooled, with_quantile_methods
@@ -239,7 +239,10 @@ def _plan_output(
     strata = group_keys.bind_strata(select, binder, aliases)
     groups, sets = group_keys.bind_groups(select, binder, aliases, strata, selected)
     estimator = "gaussian" if isinstance(price, Rho) else "laplace"
-    writer = outputs.OutputWriter(select, binder, aliases, strata, groups, estimator)
+    columns_of_keys = ColumnsOfKeys(groups, binder, contract, combinations, rows)
+    writer = outputs.OutputWriter(
+        select, binder, aliases, strata, groups, estimator, columns_of_keys
+    )
     items = [writer.write_item(i) for i in range(len(select.items))]
     shared = output_half_widths.shared_releases(writer.aggregates)
     columns = list(zip(outputs.output_names(select), items, strict=True))

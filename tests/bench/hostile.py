@@ -1,10 +1,13 @@
 """`python tests/bench/hostile.py`: small hostile tables through every method, by public SQL.
 
 Each table of `tables/hostile_tables.py` is synthesized by each method, without strata and with
-STRATIFY BY, at each epsilon. A line is printed for every statement that breaks what holds of all:
-an exception that is not one of ours, a published type other than the private one, a value outside
-the declared domain, more than LIMIT_S seconds of processor time. The end tells how many statements
-were made, refused (with the reasons) and broken.
+STRATIFY BY, at each epsilon. With `--random FIRST LAST` it is those of `tables/random_tables.py`.
+A line is printed for every statement that breaks what holds of all: an exception that is not one
+of ours, a published type other than the private one, a value outside the declared domain, more than
+LIMIT_S seconds of processor time, also for a refusal, a number of rows that noise does not explain,
+values off a step that all private ones are multiples of, or a grade that is better than the error
+of pairs of columns. The end tells how many statements were made, refused (with the reasons) and
+broken.
 """
 
 from __future__ import annotations
@@ -12,21 +15,35 @@ from __future__ import annotations
 import argparse
 import collections
 import itertools
+import json
+import re
 import signal
+import sys
 import tempfile
 import time
 import traceback
 from pathlib import Path
+from typing import Any
+
+TESTS = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(TESTS))
 
 import duckdb
-from tables.hostile_tables import Hostile, hostile_tables
+import numpy as np
+from bench.tables.every_table import predict_errors
+from bench.tables.figures import marginal_errors, read_frame
+from bench.tables.hostile_tables import Hostile, hostile_tables
+from bench.tables.random_tables import random_table
 
 from sqlpriv.errors import Error
 from sqlpriv.session.session import Session
 from sqlpriv.statements import quote_name
+from sqlpriv.synth.quality.quality_line import GRADES
 from sqlpriv.synth.registry import REGISTRY
 
 LIMIT_S = 60
+MOST_PAIRS = 100
+"""Of columns, of which the error is measured."""
 OWNED = """
 ALTER TABLE t ADD PRIMARY KEY (id);
 ALTER TABLE t ADD PRIVACY_KEY (id);
@@ -63,6 +80,9 @@ def predicate(column: str, domain: str) -> str:
     return f"{column} {domain}{null}"
 
 
+Line = dict[str, Any]
+
+
 def flaws(vault: Path, table: Hostile) -> list[str]:
     """Returns what is wrong with the table `made`."""
     found = []
@@ -82,13 +102,50 @@ def flaws(vault: Path, table: Hostile) -> list[str]:
     return found
 
 
-def run(vault: Path, table: Hostile, sql: str, what: str, verbose: bool) -> str:
-    """Runs a statement, prints what it breaks, and returns how it ended."""
-    began, session = time.process_time(), Session(vault, role="analyst")
+def flaws_of_rows(
+    vault: Path, table: Hostile, epsilon: float, message: str, line: Line
+) -> list[str]:
+    """Returns what is wrong with the rows of the table `made`, whose values are all declared; adds
+    its errors to `line`."""
+    wide = [n for n, domain in table.domains.items() if domain.startswith("BETWEEN")]
+    names = list(table.domains)
+    real = read_frame(vault, "t", names)
+    drawn = read_frame(vault.with_suffix(".release.duckdb"), "made", names)
+    problems = []
+    if abs(len(drawn) - table.rows) > 150 / epsilon + 0.02 * table.rows:
+        problems.append(f"{len(drawn)} rows for {table.rows}")
+    for name in wide:
+        values, fake = (x[name].dropna().to_numpy() for x in (real, drawn))
+        if table.rows >= 5_000 and epsilon >= 1 and len(fake) and (values % 1 == 0).all():
+            step = int(np.gcd.reduce(values.astype(np.int64)))
+            if step > 1 and (off := float(np.mean(fake % step != 0))) > 0.05:
+                problems.append(f"{name}: {off:.0%} are no multiples of {step}")
+    many = [n for n in wide if real[n].nunique() > 40]
+    line |= {f"{k}-way": e for k, e in marginal_errors(real, drawn, many, MOST_PAIRS).items()}
+    word = re.findall(r"quality: ([a-z ]+):", message)
+    line |= {"rows": table.rows, "columns": len(table.columns), "drawn": len(drawn), "grade": word}
+    most = {grade: end for end, grade in GRADES}.get(word[0] if word else "", 1.0)
+    if line.get("2-way", 0) > 1.5 * most:
+        problems.append(f"graded {word}, error of pairs {line['2-way']:.3f}")
+    return problems
+
+
+def run(
+    vault: Path, table: Hostile, sql: str, what: str, verbose: bool, line: Line | None = None
+) -> str:
+    """Runs a statement, prints what it breaks, and returns how it ended; a line is filled in for a
+    random table alone."""
+    session = Session(vault, role="analyst")
+    if line is not None:
+        session.execute("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 50) COUNT(*) FROM t")
+        line |= predict_errors(session, sql)
+    began = time.process_time()
     signal.alarm(10 * LIMIT_S)
     try:
         message = session.execute(sql).message
     except Error as refusal:
+        if (seconds := time.process_time() - began) > LIMIT_S:
+            print(f"{what}: refused after {seconds:.0f} CPU s: {refusal}", flush=True)
         return f"refused: {str(refusal).splitlines()[0]}"
     except Exception:
         print(f"{what}: TRACEBACK\n{traceback.format_exc()[-1500:]}", flush=True)
@@ -99,6 +156,9 @@ def run(vault: Path, table: Hostile, sql: str, what: str, verbose: bool) -> str:
     seconds, found = time.process_time() - began, flaws(vault, table)
     if seconds > LIMIT_S:
         found.append(f"{seconds:.0f} CPU s")
+    if line is not None:
+        line |= {"cpu": seconds, "message": message}
+        found += flaws_of_rows(vault, table, line["epsilon"], message, line)
     if verbose or found:
         print(f"{what}: {seconds:.1f} CPU s: {'; '.join(found)}\n{message}", flush=True)
     return "broken" if found else "made"
@@ -112,7 +172,14 @@ def main() -> None:
     parser.add_argument("--epsilons", nargs="+", type=float, default=[0.001, 1.0])
     parser.add_argument("--plain", action="store_true", help="without strata alone")
     parser.add_argument("--verbose", action="store_true", help="what every statement tells")
+    parser.add_argument("--random", nargs=2, type=int, help="random tables, by first and last seed")
+    parser.add_argument("--lines", type=Path, help="with --random: append JSON lines there")
     given = parser.parse_args()
+    if given.random:
+        tables = {
+            f"random {k}": random_table(k) for k in range(given.random[0], given.random[1] + 1)
+        }
+        given.tables = list(tables)
     ends: collections.Counter[str] = collections.Counter()
     for name in given.tables:
         table = tables[name]
@@ -127,7 +194,12 @@ def main() -> None:
                     f"CREATE OR REPLACE SYNTHETIC TABLE made AS SELECT {columns} FROM t{by} {using}"
                 )
                 what = f"{name}, {method}, epsilon {epsilon:g}{by}"
-                ends[run(vault, table, sql, what, given.verbose)] += 1
+                line = {"table": name, "method": method, "epsilon": epsilon, "strata": by}
+                end = run(vault, table, sql, what, given.verbose, line if given.random else None)
+                ends[end] += 1
+                if given.lines:
+                    with given.lines.open("a") as appended:
+                        appended.write(json.dumps(line | {"end": end}, default=float) + "\n")
     for end, count in ends.most_common():
         print(f"{count:6} {end}")
 

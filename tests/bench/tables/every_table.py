@@ -43,7 +43,7 @@ def measure(
             "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.05) COUNT(*) AS n FROM people"
         )
         statement = f"CREATE SYNTHETIC TABLE drawn AS {select} {more}"
-        line |= _predict(session, statement)
+        line |= predict_errors(session, statement)
         began, cpu = time.perf_counter(), time.process_time()
         try:
             with _time_limit(LIMIT_S):
@@ -63,7 +63,7 @@ def measure(
     return line | compare(real, drawn, wide, target, stratum)
 
 
-def _predict(session: Session, statement: str) -> dict[str, float]:
+def predict_errors(session: Session, statement: str) -> dict[str, float]:
     """Returns the errors that EXPLAIN PRIVACY expects of one column and of two."""
     try:
         told = session.execute(f"EXPLAIN PRIVACY {statement}").table

@@ -28,6 +28,7 @@ sys.path.insert(0, str(TESTS))
 
 import numpy as np
 import pandas as pd
+from bench.tables.random_strata import random_strata
 from support.fake_gate import FakeGate
 from support.places import SHARED
 
@@ -36,6 +37,7 @@ from sqlpriv.kernel.terms.contract import Categories, Column, PrivacyUnit, Table
 from sqlpriv.synth.synthesis import prepare, synthesize
 
 ROWS, BINS, LEAST = 40_000, 16, 20
+ALLOWED = 1.05
 TABLES = {
     "employment": ("acs2018_ny_employment_20k", "AGEP SCHL MAR RELP DIS ESP CIT MIL ESR_EMPLOYED"),
     "adult": (
@@ -79,10 +81,16 @@ def coded(table: str, strata: str, rows: int) -> Coded:
     columns, by = tuple(names.split()), tuple(strata.split())
     frame = pd.read_parquet(SHARED / "data" / f"{file}.parquet", columns=[*by, *columns])
     frame = frame.sample(min(rows, len(frame)), random_state=0)
-    levels = {name: _levels(frame[name]) for name in frame}
+    return declared_levels({name: _levels(frame[name]) for name in frame}, columns, by)
+
+
+def declared_levels(
+    levels: dict[str, np.ndarray], columns: tuple[str, ...], by: tuple[str, ...]
+) -> Coded:
+    """Returns the table of these level numbers, each column declared with all of its levels."""
     declared = tuple(
         Column(c, Type.INTEGER, "INTEGER", Categories(tuple(range(int(levels[c].max()) + 1))))
-        for c in frame
+        for c in levels
     )
     unit = PrivacyUnit("people", "id")
     return Coded(pd.DataFrame(levels), columns, by, TableContract("people", declared, unit))
@@ -145,6 +153,7 @@ def _distance(real: pd.DataFrame, fake: pd.DataFrame, u: str, v: str) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--random", nargs=2, type=int, help="random tables, by first and last seed")
     parser.add_argument("--tables", nargs="+", default=list(TABLES), choices=list(TABLES))
     parser.add_argument("--methods", nargs="+", default=["mst", "mwem", "privbayes", "aim"])
     parser.add_argument("--epsilons", nargs="+", type=float, default=[1.0])
@@ -155,6 +164,26 @@ def main() -> None:
     shown = " ".join(f"{h:>7}" for h in (*heads, *heads, "s"))
     print(f"{'':<40}{'means':<32}inside")
     print(f"{'table':<11}{'strata':<16}{'method':<10}{'eps':>5} {shown}")
+    if given.random:
+        given.tables, tables = [], range(given.random[0], given.random[1] + 1)
+        cells = list(itertools.product(given.methods, given.epsilons))
+        ratios: dict[tuple[str, float], list[list[float]]] = {cell: [] for cell in cells}
+        for seed, (method, epsilon) in itertools.product(tables, cells):
+            frame, columns, by = random_strata(seed)
+            data = declared_levels({n: frame[n].to_numpy() for n in frame}, columns, by)
+            name = f"random {seed:<4}{len(frame):>6} rows, {frame.groupby(list(by)).ngroups:>2} s"
+            ratios[method, epsilon].append(
+                print_row(data, f"{name:<27}", method, epsilon, given.runs)
+            )
+        for (method, epsilon), of_tables in ratios.items():
+            array = np.array(of_tables)
+            over = (array > ALLOWED).mean(axis=0)
+            typical = np.exp(np.log(array).mean(axis=0))
+            print(
+                f"{method}, epsilon {epsilon:g}: ratios of means {typical[0]:.3f} (above {ALLOWED}"
+                f" {over[0]:.0%}, worst {array[:, 0].max():.2f}), inside {typical[1]:.3f}"
+                f" ({over[1]:.0%}, {array[:, 1].max():.2f})"
+            )
     for table in given.tables:
         for strata in STRATA[table]:
             data = coded(table, strata, given.rows)
@@ -162,8 +191,9 @@ def main() -> None:
                 print_row(data, f"{table:<11}{strata:<16}", method, epsilon, given.runs)
 
 
-def print_row(data: Coded, name: str, method: str, epsilon: float, runs: int) -> None:
-    """Prints the errors of one table, strata, method and epsilon; means over the runs."""
+def print_row(data: Coded, name: str, method: str, epsilon: float, runs: int) -> list[float]:
+    """Prints the errors of one table, strata, method and epsilon, means over the runs; returns the
+    ratios of `means` and `inside`."""
     of_runs, seconds = [], 0.0
     for seed in range(runs):
         began = time.process_time()
@@ -177,6 +207,7 @@ def print_row(data: Coded, name: str, method: str, epsilon: float, runs: int) ->
         shown += [none, by_itself, strata, strata / min(none, by_itself)]
     line = " ".join(f"{x:7.3f}" for x in (*shown, seconds))
     print(f"{name}{method:<10}{epsilon:>5g} {line}", flush=True)
+    return [shown[3], shown[7]]
 
 
 if __name__ == "__main__":

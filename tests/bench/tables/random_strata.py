@@ -1,0 +1,39 @@
+"""Random tables in random strata, as level numbers: see `tests/bench/strata.py --random`.
+
+A table has 1,000 to 40,000 rows (by the logarithm), 4 to 10 columns of 2 to 16 levels and 2 to 16
+strata of even to very uneven sizes. Columns are cut from normal variables that share factors; each
+stratum moves the mean of each variable, and its loadings, by as much as the table's draw says: from
+strata that are all alike to strata that have little in common.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+
+def random_strata(seed: int) -> tuple[pd.DataFrame, tuple[str, ...], tuple[str, ...]]:
+    """Returns the table, its columns and those of its strata: the same for the same seed."""
+    rng = np.random.default_rng([seed, 7])
+    rows = int(np.exp(rng.uniform(np.log(1_000), np.log(40_000))))
+    shape = [(int(rng.integers(2, 5)),), (2, int(rng.integers(2, 9)))][int(rng.integers(2))]
+    strata = int(np.prod(shape))
+    shares = rng.dirichlet(np.full(strata, 10 ** rng.uniform(-0.3, 1.3)))
+    stratum = rng.choice(strata, rows, p=shares)
+    count, factors = int(rng.integers(4, 11)), int(rng.integers(1, 4))
+    moved, turned = rng.choice([0.0, 0.1, 0.3, 1.0]), rng.choice([0.0, 0.2, 0.6])
+    loads = rng.normal(0, 1, (factors, count)) * rng.uniform(0.2, 1.2)
+    loads = loads + turned * rng.normal(0, 1, (strata, factors, count))
+    means = moved * rng.normal(0, 1, (strata, count))
+    hidden = rng.normal(0, 1, (rows, factors))
+    values = np.einsum("rf,rfc->rc", hidden, loads[stratum]) + means[stratum]
+    values += rng.normal(0, 1, values.shape)
+    frame = {}
+    for c in range(count):
+        levels = int(rng.integers(2, 17))
+        cuts = np.quantile(values[:, c], np.cumsum(rng.dirichlet(np.full(levels, 2.0)))[:-1])
+        frame[f"x{c}"] = np.searchsorted(np.sort(cuts), values[:, c])
+    names = tuple(f"s{i}" for i in range(len(shape)))
+    places = np.unravel_index(stratum, shape)
+    frame = {name: place for name, place in zip(names, places, strict=True)} | frame
+    return pd.DataFrame(frame), tuple(f"x{c}" for c in range(count)), names

@@ -35,5 +35,5 @@ def random_strata(seed: int) -> tuple[pd.DataFrame, tuple[str, ...], tuple[str, 
         frame[f"x{c}"] = np.searchsorted(np.sort(cuts), values[:, c])
     names = tuple(f"s{i}" for i in range(len(shape)))
     places = np.unravel_index(stratum, shape)
-    frame = {name: place for name, place in zip(names, places, strict=True)} | frame
+    frame = dict(zip(names, places, strict=True)) | frame
     return pd.DataFrame(frame), tuple(f"x{c}" for c in range(count)), names

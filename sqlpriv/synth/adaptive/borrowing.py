@@ -18,14 +18,16 @@ Both look at released numbers alone.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sqlpriv.kernel.terms.budget import Price, Rho
 from sqlpriv.synth.adaptive.strata_sizes import nonnegative
+from sqlpriv.synth.adaptive.stratum_run import Run
 from sqlpriv.synth.api.ask import Ask, Guess, Known
 from sqlpriv.synth.graph.junction_tree import Clique
 from sqlpriv.synth.inference.one_way_tables import (
@@ -109,6 +111,39 @@ def borrowed_tables(
     return shrunk_tables
 
 
+def borrow_by_stratum(
+    tables: Sequence[Mapping[Clique, tuple[Floats, float]]],
+) -> list[dict[Clique, tuple[Floats, float]]]:
+    """Returns the tables of strata, each measured by itself, moved towards everybody's, with the
+    noise that is left in a cell: the root of the mean of the posterior's variances.
+
+    Args:
+        tables: By stratum and columns the noised counts and their sigma; all strata have the same
+            one-way tables.
+    """
+    if len(tables) == 1:
+        return [dict(tables[0])]
+
+    def tables_of(cliques: Iterable[Clique]) -> list[Measured]:
+        every = []
+        for clique in cliques:
+            who = [s for s, of in enumerate(tables) if clique in of]
+            values = np.stack([tables[s][clique][0] for s in who])
+            every.append(Measured(clique, who, values, max(tables[s][clique][1] for s in who)))
+        return every
+
+    ones = tables_of(clique for clique in tables[0] if len(clique) == 1)
+    several = tables_of(sorted({c for of in tables for c in of if len(c) > 1}))
+    sizes = posterior_sizes(ones)
+    of_columns = borrowed_tables(ones, sizes)
+    by_column = [{clique[0]: noisy for clique, noisy in of.items()} for of in of_columns]
+    of_several = borrowed_tables(several, sizes, by_column)
+    return [
+        {c: (noisy.values, math.sqrt(noisy.variance.mean())) for c, noisy in (one | more).items()}
+        for one, more in zip(of_columns, of_several, strict=True)
+    ]
+
+
 def borrowed_answers(
     answers: Sequence[Known], sizes: Floats, ones: Sequence[Mapping[int, Noisy]]
 ) -> tuple[Known, ...]:
@@ -133,6 +168,31 @@ def borrowed_answers(
         replace(answer, values=mine[answer.clique].values)
         for answer, mine in zip(answers, moved, strict=True)
     )
+
+
+def rows_of_runs(runs: Sequence[Run]) -> Floats:
+    """Returns the rows of each stratum, shape (strata,); of several strata above 0."""
+    rows = np.array([run.size for run in runs])
+    return nonnegative(rows, np.array([r.size_variance for r in runs])) if len(runs) > 1 else rows
+
+
+def borrow_from_runs(runs: Sequence[Run]) -> None:
+    """Has each stratum's tables fitted as they are once shrunk towards the population's; a run that
+    is alone stays as it is."""
+    if len(runs) == 1:
+        return
+    measured = []
+    for clique in sorted({clique for run in runs for clique in run.tables if clique}):
+        who = [s for s, run in enumerate(runs) if clique in run.tables]
+        values = np.stack([runs[s].tables[clique].values for s in who])
+        sigma = math.sqrt(max(float(runs[s].tables[clique].variance.max()) for s in who))
+        measured.append(Measured(clique, who, values, sigma))
+    for run, tables in zip(runs, borrowed_tables(measured, rows_of_runs(runs)), strict=True):
+        run.steadied = partial(_with_tables, tables)
+
+
+def _with_tables(tables: dict[Clique, Noisy], run: Run) -> dict[Clique, Noisy]:
+    return run.tables | tables
 
 
 def with_margins(shares: Floats, clique: Clique, ones: Mapping[int, Noisy]) -> Floats:

@@ -11,16 +11,12 @@ Price: a stratum's count and rounds add up to `price` exactly; strata are disjoi
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from functools import partial
-
-import numpy as np
 
 from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.plan.pricing.split import split_price
 from sqlpriv.synth.adaptive import whole_or_strata
-from sqlpriv.synth.adaptive.borrowing import Measured, borrowed_tables, following
+from sqlpriv.synth.adaptive.borrowing import borrow_from_runs, following, rows_of_runs
 from sqlpriv.synth.adaptive.rounds import (
     BETWEEN,
     LAST,
@@ -31,17 +27,14 @@ from sqlpriv.synth.adaptive.rounds import (
     most_cells,
     small,
 )
-from sqlpriv.synth.adaptive.strata_sizes import nonnegative
 from sqlpriv.synth.adaptive.stratum_model import StratumCliques, knowing_zeros
 from sqlpriv.synth.adaptive.stratum_run import Run, fit_run, starting_model
 from sqlpriv.synth.api.ask import Ask, Marginal
 from sqlpriv.synth.api.method import Method, Model, Option, Options, Phase, Space
 from sqlpriv.synth.api.one_way_marginals import modelled_columns
 from sqlpriv.synth.api.progress import Progress
-from sqlpriv.synth.graph.junction_tree import Clique, Graph
-from sqlpriv.synth.inference.one_way_tables import Floats
+from sqlpriv.synth.graph.junction_tree import Graph
 from sqlpriv.synth.methods import independent
-from sqlpriv.synth.models.tree_model import Noisy
 
 
 def phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
@@ -89,21 +82,17 @@ def _fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[Stratu
         whole = dict.fromkeys(closure(columns, options["degree"]), 1.0)
         candidates = small(whole, graph, options["cells"], strata)
         sigma = first[0].sigma, first[0].price
-        rounds = Rounds(following(ask, _rows(runs)), runs, candidates, sigma, noise_penalty=False)
+        rounds = Rounds(
+            following(ask, rows_of_runs(runs)), runs, candidates, sigma, noise_penalty=False
+        )
         _play(rounds, len(columns), options)
     else:
         for run in runs:
             run.model = fit_run(run, options["engine"], LAST)
-    rows = _rows(runs).tolist()
+    rows = rows_of_runs(runs).tolist()
     return tuple(
         StratumCliques(run.model, n) for run, n in zip(runs, rows, strict=True) if run.model
     )
-
-
-def _rows(runs: Sequence[Run]) -> Floats:
-    """Returns the rows of each stratum, shape (strata,); of several strata above 0."""
-    rows = np.array([run.size for run in runs])
-    return nonnegative(rows, np.array([r.size_variance for r in runs])) if len(runs) > 1 else rows
 
 
 def _play(rounds: Rounds, count: int, options: Options) -> None:
@@ -114,28 +103,10 @@ def _play(rounds: Rounds, count: int, options: Options) -> None:
             run.step = run.left // (count - done)
         cells: float = options["cells"]
         rounds.play(dict.fromkeys(range(len(runs)), cells))
-        borrowed = _borrow_tables(runs)
-        for run, tables in zip(runs, borrowed, strict=True):
-            run.steadied = None if tables is None else partial(_with, tables)
+        borrow_from_runs(runs)
+        for run in runs:
             run.model = fit_run(run, options["engine"], BETWEEN if done + 1 < count else LAST)
     rounds.ask.report(Progress("choosing and measuring marginals", count, count))
-
-
-def _with(tables: dict[Clique, Noisy], run: Run) -> dict[Clique, Noisy]:
-    return run.tables | tables
-
-
-def _borrow_tables(runs: Sequence[Run]) -> Sequence[dict[Clique, Noisy] | None]:
-    """Returns each stratum's tables shrunk towards the population's; None where there is one."""
-    if len(runs) == 1:
-        return [None]
-    measured = []
-    for clique in sorted({clique for run in runs for clique in run.tables if clique}):
-        who = [s for s, run in enumerate(runs) if clique in run.tables]
-        values = np.stack([runs[s].tables[clique].values for s in who])
-        sigma = math.sqrt(max(float(runs[s].tables[clique].variance.max()) for s in who))
-        measured.append(Measured(clique, who, values, sigma))
-    return borrowed_tables(measured, _rows(runs))
 
 
 METHOD = Method(

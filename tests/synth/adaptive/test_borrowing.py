@@ -13,7 +13,13 @@ from support.synth_tables import contract
 from sqlpriv.kernel.terms.budget import Rho, rho_of
 from sqlpriv.kernel.terms.contract import Categories
 from sqlpriv.synth.adaptive import borrowing, whole_or_strata
-from sqlpriv.synth.adaptive.borrowing import Measured, borrowed_tables, following, leaders
+from sqlpriv.synth.adaptive.borrowing import (
+    Measured,
+    borrow_by_stratum,
+    borrowed_tables,
+    following,
+    leaders,
+)
 from sqlpriv.synth.api.ask import Ask
 from sqlpriv.synth.api.method import Space
 from sqlpriv.synth.models.tree_model import Noisy
@@ -89,6 +95,30 @@ def test_a_table_of_one_stratum_stays_as_it_is():
     assert mine[(1,)].values == pytest.approx(values[0])
     assert mine[(1,)].variance == pytest.approx(16.0)
     assert others == {}
+
+
+def test_tables_of_strata_measured_by_themselves_are_nearer_once_moved():
+    """Two strata that are alike, noise as large as a cell: the squared error of pairs falls below
+    .6 of what it was, over 20 tables of fixed seeds. A stratum that is alone stays as it is."""
+    errors = np.zeros(2)
+    exact = np.outer([0.5, 0.3, 0.2], [0.4, 0.4, 0.2])
+    for seed in range(20):
+        rng, strata = np.random.default_rng(seed), []
+        for rows in (900.0, 600.0):
+            truths = {(0,): exact.sum(axis=1), (1,): exact.sum(axis=0), (0, 1): exact}
+            strata.append(
+                {c: (rows * t + rng.normal(0, 60, t.shape), 60.0) for c, t in truths.items()}
+            )
+        moved = borrow_by_stratum(strata)
+        errors += [
+            sum(
+                float(((of[s][(0, 1)][0] - n * exact) ** 2).sum()) for s, n in enumerate((900, 600))
+            )
+            for of in (strata, moved)
+        ]
+        assert moved[0][(0, 1)][1] < 60.0
+    assert errors[1] < 0.6 * errors[0], errors
+    assert borrow_by_stratum(strata[:1]) == strata[:1]
 
 
 def test_strata_too_small_to_choose_follow_the_largest_where_they_may():

@@ -16,9 +16,10 @@ ALIKE = np.array([[0.4, 0.3, 0.2, 0.1]] * 2)
 APART = np.array([[0.4, 0.3, 0.2, 0.1], [0.1, 0.2, 0.3, 0.4]])
 
 
-def shared(shares, price):
-    """Returns what was asked, in nano by whether it is of everybody, and the answer."""
-    paid, rng = {True: 0, False: 0}, np.random.default_rng(0)
+def fake_sharing(shares, seed=0):
+    """Returns a look at strata of these shares, and what is paid, in nano by whether it is of
+    everybody."""
+    paid, rng = {True: 0, False: 0}, np.random.default_rng(seed)
 
     def measure(questions):
         releases = []
@@ -31,7 +32,12 @@ def shared(shares, price):
             releases.append(Release(sum(paid.values()) + i, None, noised, sigma, q.price))
         return tuple(releases)
 
-    sharing = SharedOneWays(Ask(measure, None, lambda _: None), ROWS)
+    return SharedOneWays(Ask(measure, None, lambda _: None), ROWS), paid
+
+
+def shared(shares, price):
+    """Returns what was paid, the answer and the look at strata."""
+    sharing, paid = fake_sharing(shares)
     sharing.look([Marginal((0,), type(price)(price.nano // 5))])
     (answer,) = sharing.measure([Marginal((0,), price)])
     return paid, answer, sharing
@@ -54,6 +60,26 @@ def test_strata_that_are_apart_get_what_everybody_can_spare():
     assert np.abs(inside.values - APART * ROWS[:, None]).max() < 5 * inside.sigma
     assert np.abs(answer.values[0] - (APART * ROWS[:, None]).sum(axis=0)).max() < 5 * answer.sigma
     assert shared(ALIKE, price)[0] == {True: price.nano, False: price.nano // 5}
+
+
+def test_strata_far_apart_are_measured_once_more():
+    """The look's noise is 41 rows in cells of 100 to 400, so a part of the price is worth more
+    inside strata than on pairs; what is left and what was paid add up. The noise has fixed seeds.
+    Twins: strata that are alike leave the price to pairs, as does a look that says enough."""
+    price = Rho(1_500_000)
+    for seed in range(20):
+        sharing, paid = fake_sharing(APART, seed)
+        sharing.look([Marginal((0,), type(price)(price.nano // 5))])
+        before = sharing.inside[0]
+        rest = sharing.deepen(price, cells=4.0, tables=1.0)
+        assert paid[False] - price.nano // 5 == price.nano - rest.nano > 0
+        assert sharing.inside[0].sigma < before.sigma
+        assert sharing.looks[0] is sharing.inside[0]
+    for shares in (ALIKE, APART):
+        twin, paid = fake_sharing(shares)
+        twin.look([Marginal((0,), Rho(10**12))])
+        assert twin.deepen(price, cells=4.0, tables=1.0) == price
+        assert paid[False] == 10**12
 
 
 def test_a_sample_is_balanced():

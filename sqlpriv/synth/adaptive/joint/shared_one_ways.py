@@ -9,7 +9,8 @@ expected error of the strata's tables is less.
 Price: the look is one batch in every stratum, which costs what one stratum costs. Each one-way
 marginal of price q that the method asks for becomes up to two that add up to q, one in every
 stratum and one of everybody. That is sequential composition, also where prices depend on earlier
-answers. Everything else is post-processing.
+answers. A second look (`deepen`) is one more batch in every stratum, whose price the method's
+statement is without. Everything else is post-processing.
 """
 
 from __future__ import annotations
@@ -22,9 +23,10 @@ import numpy as np
 
 from sqlpriv.kernel.terms.budget import Price, Rho
 from sqlpriv.kernel.terms.release import Release
+from sqlpriv.plan.pricing.split import split_price
 from sqlpriv.synth.api.ask import Ask, Marginal, Question
-from sqlpriv.synth.inference.one_way_tables import LEAST_SIGMA, Floats, scale_sigma
-from sqlpriv.synth.inference.strata_constants import LEAST_INSIDE, SPARED, TOLERATED
+from sqlpriv.synth.inference.one_way_tables import LEAST_SIGMA, Floats, count_sigma, scale_sigma
+from sqlpriv.synth.inference.strata_constants import DEEPER, LEAST_INSIDE, SPARED, TOLERATED
 
 
 @dataclass(eq=False)
@@ -48,6 +50,66 @@ class SharedOneWays:
         """Measures one-way marginals in every stratum."""
         for question, release in zip(questions, self.ask.measure(questions), strict=True):
             self.looks[question.clique[0]] = self.inside[question.clique[0]] = release
+
+    def deepen(self, price: Price, cells: float, tables: float) -> Price:
+        """Measures one-way marginals in every stratum once more, where strata are so far apart
+        that this is worth a part of `price`; returns what is left of it.
+
+        The part is the one of DEEPER that makes the expected error of a column inside a stratum and
+        that of everybody's table of a pair, whose noise grows with what is taken from it, together
+        least.
+
+        Args:
+            price: Of everything that is still to be measured.
+            cells: Of a table of everybody's that tells how columns are related: the mean.
+            tables: How many of them the price is for.
+        """
+        columns = list(self.looks)
+        kind, whole = type(price), float(self.rows.sum())
+        errors = []
+        for part in DEEPER:
+            of_each = max(round(price.nano * part / max(len(columns), 1)), 1)
+            of_pair = max(round(price.nano * (1 - part) / tables), 1)
+            noise = math.sqrt(2 / math.pi) * count_sigma(kind(of_pair)) * cells / 2 / whole
+            inside = [self._error_inside(c, kind(of_each) if part else None) for c in columns]
+            errors.append(float(np.mean(inside)) + noise / (1 + noise) if inside else 0.0)
+        part = DEEPER[int(np.argmin(errors))]
+        if not part:
+            return price
+        spent, rest = split_price(price, [part, 1 - part])
+        questions = [
+            Marginal((c,), p)
+            for c, p in zip(columns, split_price(spent, [1.0] * len(columns)), strict=True)
+        ]
+        for question, release in zip(questions, self.ask.measure(questions), strict=True):
+            column = question.clique[0]
+            look = self.looks[column]
+            if release.id != look.id:  # one release may answer both, which counts once
+                values, sigma = _average(
+                    [(look.values, look.sigma), (release.values, release.sigma)]
+                )
+                self.looks[column] = self.inside[column] = _at_worth(look, values, sigma)
+        return rest
+
+    def _error_inside(self, column: int, price: Price | None) -> float:
+        """Returns the total variation by which a column's tables inside strata are expected to be
+        off, the mean over strata, once they are measured at `price` beside the look."""
+        look, levels = self.looks[column], self.looks[column].values.shape[1]
+        noise = max(look.sigma, LEAST_SIGMA) ** 2
+        apart = self._apart(look)
+        if price is not None:
+            more = scale_sigma((look.sigma, look.price), price) ** 2 + LEAST_SIGMA**2
+            noise = 1 / (1 / noise + 1 / more)
+        each = _expected_errors(apart, noise / self.rows**2) / len(self.rows)
+        return float(min(math.sqrt(2 / math.pi) * levels * each / 2, 1.0))
+
+    def _apart(self, look: Release) -> float:
+        """Returns the variance of the share of a cell between strata, less that of the noise."""
+        sizes, noise = self.rows, max(look.sigma, LEAST_SIGMA) ** 2
+        shares = look.values.sum(axis=0) / float(sizes.sum())
+        distance = float(((look.values - sizes[:, None] * shares) ** 2).sum())
+        squares = float((sizes**2).sum())
+        return float(max((distance / look.values.shape[1] - noise * len(sizes)) / squares, 0.0))
 
     def measure(self, questions: Sequence[Question]) -> tuple[Release, ...]:
         """Answers questions of everybody; the first one-way marginal of a column is shared."""
@@ -96,9 +158,7 @@ class SharedOneWays:
         for column, price in prices.items():
             look = self.looks[column]
             levels, noise = look.values.shape[1], max(look.sigma, LEAST_SIGMA) ** 2
-            shares = look.values.sum(axis=0) / whole
-            distance = float(((look.values - sizes[:, None] * shares) ** 2).sum())
-            apart = max((distance / levels - noise * strata) / float((sizes**2).sum()), 0.0)
+            apart = self._apart(look)
             full = scale_sigma((look.sigma, look.price), price) ** 2 + LEAST_SIGMA**2
             most[column] = _most_inside(math.sqrt(full) * levels / whole, strata)
             for part in (0.0, most[column]):

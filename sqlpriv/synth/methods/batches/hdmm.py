@@ -8,7 +8,7 @@ are measured at which part of the price. The strategy follows from sizes of doma
 paper answers the workload by least squares; here rows are made that agree (`table_rows`).
 
 Price: the prices of the marginals add up to it; strata are disjoint. With strata see
-`whole_or_strata`.
+`whole_or_strata` and `borrowing`.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.plan.pricing.split import split_price
 from sqlpriv.synth.adaptive import whole_or_strata
+from sqlpriv.synth.adaptive.borrowing import borrow_by_stratum
 from sqlpriv.synth.api.ask import Ask, Marginal
 from sqlpriv.synth.api.method import Method, Model, Option, Options, Phase, Space
 from sqlpriv.synth.api.one_way_marginals import modelled_columns
@@ -94,13 +95,12 @@ def _fit(ask: Ask, space: Space, price: Price, options: Options) -> Sequence[Mod
     questions = measured_marginals(space, price, options["degree"])
     ask.report(Progress("measuring marginals", 0, 1))
     releases = ask.measure(questions)
+    answers = [(q.clique, release) for q, release in zip(questions, releases, strict=True)]
+    measured = [{c: (r.values[s], r.sigma) for c, r in answers} for s in range(space.strata)]
     models = []
-    for s in range(space.strata):
+    for s, tables in enumerate(borrow_by_stratum(measured)):
         ask.report(Progress("making rows", s, space.strata))
-        tables = {
-            q.clique: (r.values[s], r.sigma) for q, r in zip(questions, releases, strict=True)
-        }
-        size = total_of([t for t, _ in tables.values()], [sigma for _, sigma in tables.values()])
+        size = total_of([r.values[s] for r in releases], [r.sigma for r in releases])
         models.append(rows_of_tables(tables, space.sizes, size))
     ask.report(Progress("making rows", space.strata, space.strata))
     return tuple(models)

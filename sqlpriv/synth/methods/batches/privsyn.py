@@ -11,7 +11,7 @@ the gate counts.
 
 Price: a tenth for one-way marginals, a tenth for choosing, the rest for pairs, as in the paper.
 Every stratum chooses as often and has measurements of the same sum, so that a stratum's parts add
-up to the price, and strata are disjoint. With strata see `whole_or_strata`.
+up to the price, and strata are disjoint. With strata see `whole_or_strata` and `borrowing`.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ import numpy as np
 from sqlpriv.kernel.terms.budget import Price, Rho
 from sqlpriv.plan.pricing.split import split_price
 from sqlpriv.synth.adaptive import whole_or_strata
+from sqlpriv.synth.adaptive.borrowing import borrow_by_stratum
 from sqlpriv.synth.api.ask import Ask, Guess, Marginal
 from sqlpriv.synth.api.method import Method, Model, Option, Options, Phase, Space
 from sqlpriv.synth.api.one_way_marginals import modelled_columns, one_ways
@@ -102,9 +103,9 @@ def _fit(ask: Ask, space: Space, price: Price, options: Options) -> Sequence[Mod
         for row, s in enumerate(strata if marginal.within is None else marginal.within):
             tables[s][marginal.clique] = release.values[row], release.sigma
     models = []
-    for s in strata:
+    for s, moved in enumerate(borrow_by_stratum(tables)):
         ask.report(Progress("making rows", s, space.strata))
-        models.append(rows_of_tables(tables[s], space.sizes, totals[s]))
+        models.append(rows_of_tables(moved, space.sizes, totals[s]))
     ask.report(Progress("making rows", space.strata, space.strata))
     return tuple(models)
 

@@ -14,7 +14,8 @@ graph is everybody's, with and without strata: of small strata a choice would be
 Price: one-way marginals (one batch), the graph's choices (of the population), then in every
 stratum rounds and a last batch that add up to the rest. Strata are disjoint, so they cost it
 together; the population's choices are added to it. An edge that need not be chosen, because none
-is allowed any more, leaves its price to the last batch. With strata see `whole_or_strata`.
+is allowed any more, leaves its price to the last batch. With strata see `whole_or_strata` and
+`borrowing`.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ import numpy as np
 from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.plan.pricing.split import split_price
 from sqlpriv.synth.adaptive import whole_or_strata
+from sqlpriv.synth.adaptive.borrowing import borrow_from_runs
 from sqlpriv.synth.adaptive.rounds import BETWEEN, LAST, TREES, Rounds
 from sqlpriv.synth.adaptive.stratum_model import StratumCliques, knowing_zeros
 from sqlpriv.synth.adaptive.stratum_run import Run, fit_run
@@ -92,6 +94,7 @@ def _fit(ask: Ask, space: Space, price: Price, options: Options) -> Sequence[Mod
     for question, release in zip(plan[0].marginals, releases, strict=True):
         for s, run in enumerate(runs):
             run.learn(question.clique, release, s)
+    borrow_from_runs(runs)
     for s, run in enumerate(runs):
         run.model = knowing_zeros(space, graph, space.levels(s))
         run.model = fit_run(run, options["engine"], BETWEEN)
@@ -205,7 +208,9 @@ def _play_rounds(
         ask.report(Progress("choosing and measuring marginals", done, count))
         if not active:
             break
-        for s, choice in rounds.play(active).items():
+        choices = rounds.play(active)
+        borrow_from_runs(runs)
+        for s, choice in choices.items():
             run = runs[s]
             table = run.tables.get(choice.clique)  # none where the gate repeats what it has told
             apart = 0.0 if table is None else float(np.abs(table.values - choice.believed).sum())
@@ -234,6 +239,7 @@ def _measure_cliques(
     for marginal, release in zip(marginals, ask.measure(marginals), strict=True):
         for row, s in enumerate(range(len(runs)) if marginal.within is None else marginal.within):
             runs[s].learn(marginal.clique, release, row)
+    borrow_from_runs(runs)
     for s, run in enumerate(runs):
         ask.report(Progress("fitting strata", s, len(runs)))
         run.model = fit_run(run, options["engine"], LAST)

@@ -10,7 +10,9 @@ the values of strata differ by a factor, and is how much its logarithm varies.
 
 Each line: the part of the intervals of groups that held, then of everybody's; how many times the
 error that 95 % of runs stay below the median half-width is (1 is exact, more is too long); and the
-part of the groups that are NULL or have no ±, which are left out.
+part of the groups that are NULL or have no ±, which are left out. A line is marked where more than
+7 % of all answers, those without ± counted as held, have a ± that does not hold: where most ± are
+unknown, the few that are stated are those in which noise made a divisor look large.
 """
 
 from __future__ import annotations
@@ -163,8 +165,8 @@ def measure(errors: np.ndarray, halves: np.ndarray) -> str:
             longer.append(np.median(halves[one, g]) / max(far, 1e-12))
     parts = (held[:, :-1], held[:, -1])
     groups, whole = (np.nanmean(p) if np.isfinite(p).any() else np.nan for p in parts)
-    low = min(groups, whole)
-    mark = "  DOES NOT HOLD" if low < 0.93 else ""
+    missed = [(part == 0).mean() for part in parts]
+    mark = "  DOES NOT HOLD" if max(missed) > 0.07 else ""
     of_groups = np.median(longer[:-1]) if len(longer) > 1 else np.nan
     return f"{groups:6.3f} {whole:6.3f} {of_groups:7.2f} {1 - stated[:, :-1].mean():6.2f}{mark}"
 

@@ -180,16 +180,20 @@ def _draw_variances(recipe: Recipe, m: Moments) -> DrawnCells:
 
     With q, m and their noise as in `means`, a noised m² is more than m² by the variance of m's
     noise, which is taken off; of few rows it is all that there is. A variance of n normal values
-    scatters by √(2 / n) of itself.
+    scatters by √(2 / n) of itself. What a count's noise moves a variance by, q - 2 m², is taken to
+    be no less than by the q and m of all strata, as in `own_means`.
     """
     count_sigma = max(float(np.sqrt(m.var_n)), 1e-9)
     rows = np.maximum(m.n, max(count_sigma, 1.0))
     mean, square = m.s / rows, m.q / rows
     of_mean = (m.var_s + mean**2 * m.var_n) / rows**2
     own = recipe.width**2 / 8 + square - mean**2 + of_mean
-    of_ratios = m.var_q + 4 * mean**2 * m.var_s + (square - 2 * mean**2) ** 2 * m.var_n
     most = (recipe.width / 2) ** 2
     is_known = m.n > count_sigma
+    all_rows = np.maximum(m.n.sum(axis=0), max(count_sigma, 1.0))
+    of_all = m.q.sum(axis=0) / all_rows - 2 * (m.s.sum(axis=0) / all_rows) ** 2
+    of_count = np.maximum((square - 2 * mean**2) ** 2, np.minimum(of_all**2, (2.5 * most) ** 2))
+    of_ratios = m.var_q + 4 * mean**2 * m.var_s + of_count * m.var_n
     noise = np.where(is_known, of_ratios / rows**2 + 2 * of_mean**2, most**2 * 1e6)
     weight = np.where(is_known, rows, 0.0)
     share = weight / np.maximum(weight.sum(axis=0), 1.0)

@@ -18,18 +18,20 @@ _COMMON = "%Y=%Y %y=%y %m=%m %d=%d %H=%H %I=%I %S=%S %p=%p %j=%j %b=%b %a=%a %T=
 _WORDS = {
     "postgres": """YYYY=%Y yyyy=%Y YY=%y yy=%y MM=%m mm=%m DD=%d dd=%d HH24=%H hh24=%H HH12=%I
         hh12=%I HH=%I hh=%I MI=%M mi=%M SS=%S ss=%S AM=%p PM=%p DDD=%j ddd=%j Mon=%b Dy=%a IW=%V
-        iw=%V IYYY=%G iyyy=%G ID=%u FMMonth=%B FMDay=%A FMDD=%-d FMMM=%-m FMHH24=%-H""",
+        iw=%V IYYY=%G iyyy=%G ID=%u FMMonth=%B FMDay=%A FMDD=%-d FMMM=%-m FMHH24=%-H MS=%g ms=%g
+        US=%f us=%f FF3=%g FF6=%f""",
     "snowflake": """YYYY=%Y yyyy=%Y YY=%y yy=%y MMMM=%B MM=%m mm=%m MON=%b Mon=%b DD=%d dd=%d DY=%a
-        HH24=%H hh24=%H HH12=%I hh12=%I MI=%M mi=%M SS=%S ss=%S AM=%p PM=%p""",
+        HH24=%H hh24=%H HH12=%I hh12=%I MI=%M mi=%M SS=%S ss=%S AM=%p PM=%p FF3=%g FF6=%f""",
     "spark": """yyyy=%Y yy=%y y=%Y MMMM=%B MMM=%b MM=%m M=%-m dd=%d d=%-d DDD=%j D=%-j HH=%H H=%-H
         hh=%I h=%-I mm=%M m=%-M ss=%S s=%-S a=%p EEEE=%A EEE=%a EE=%a E=%a""",
     "tsql": """yyyy=%Y yy=%y MMMM=%B MMM=%b MM=%m dddd=%A ddd=%a dd=%d HH=%H hh=%I mm=%M ss=%S
         tt=%p""",
     "bigquery": f"{_COMMON} %M=%M %B=%B %A=%A %F=%Y-%m-%d %G=%G %V=%V %u=%u %w=%w %R=%H:%M",
-    "mysql": f"{_COMMON} %M=%B %W=%A %i=%M %s=%S %h=%I %e=%-d %c=%-m %k=%-H %l=%-I %v=%V %x=%G",
+    "mysql": f"{_COMMON} %M=%B %W=%A %i=%M %s=%S %h=%I %e=%-d %c=%-m %k=%-H %l=%-I %v=%V %x=%G"
+    " %f=%f",
     "oracle": """YYYY=%Y yyyy=%Y YY=%y yy=%y MM=%m mm=%m DD=%d dd=%d HH24=%H hh24=%H HH12=%I
         hh12=%I MI=%M mi=%M SS=%S ss=%S AM=%p PM=%p DDD=%j ddd=%j Mon=%b Dy=%a IW=%V iw=%V IYYY=%G
-        iyyy=%G""",
+        iyyy=%G FF3=%g FF6=%f""",
     "sqlite": "%Y=%Y %m=%m %d=%d %H=%H %M=%M %S=%S %j=%j %w=%w %W=%W %%=%%",
 }
 """Dialect → its words, each with strftime's."""
@@ -42,6 +44,8 @@ def strftime_format(dialect: str, text: str) -> str | None:
 
     >>> strftime_format("postgres", 'YYYY-MM-DD"T"HH24:MI')
     '%Y-%m-%dT%H:%M'
+    >>> strftime_format("postgres", "HH24:MI:SS.US"), strftime_format("postgres", "SS.FF3")
+    ('%H:%M:%S.%f', '%S.%g')
     >>> strftime_format("mysql", "%d %M"), strftime_format("postgres", "Month")
     ('%d %B', None)
     """

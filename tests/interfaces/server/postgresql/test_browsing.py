@@ -106,6 +106,10 @@ LOOKS = {
     "SELECT COALESCE(NULL, '{}'::text[]), '{a,b}'::text[]": [([], ["a", "b"])],
     "SELECT r.regexp_matches FROM regexp_matches('ON (a)', '\\((.+)\\)') r": [(["a"],)],
     "SELECT array_remove(ARRAY['a', 'b'], 'a')": [(["b"],)],
+    # as Grafana looks for the columns of what was typed
+    "SELECT parse_ident('People'), parse_ident('\"My.T\"\"x\".people')": [
+        (["people"], ['My.T"x', "people"])
+    ],
     # as JDBC tells types that are lists, and the columns of a primary key
     "SELECT typinput = 'pg_catalog.array_in'::regproc FROM pg_type WHERE typname = '_int4'": [
         (True,)

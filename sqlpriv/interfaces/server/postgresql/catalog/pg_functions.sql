@@ -83,6 +83,8 @@ CREATE MACRO pg_get_indexdef(id) AS (SELECT "~text" FROM "~indexes" WHERE "~oid"
 CREATE MACRO regexp_matches(of, pattern) AS TABLE SELECT regexp_extract_all(of, pattern, 1) AS regexp_matches
     WHERE regexp_matches(of, pattern);
 CREATE MACRO quote_ident(of) AS CASE WHEN regexp_full_match(of, '[a-z_][a-z0-9_]*') THEN of ELSE '"' || replace(of, '"', '""') || '"' END;
+CREATE MACRO parse_ident(of) AS list_transform(regexp_extract_all(of, '"(?:[^"]|"")+"|[^."]+'),
+    lambda part: CASE WHEN part[1] = '"' THEN replace(part[2:-2], '""', '"') ELSE lower(part) END);
 CREATE MACRO current_setting(of) AS getvariable('settings')[lower(of)], (of, missing) AS getvariable('settings')[lower(of)];
 CREATE MACRO set_config(of, value, local) AS value;
 CREATE MACRO pg_advisory_unlock_all() AS NULL;

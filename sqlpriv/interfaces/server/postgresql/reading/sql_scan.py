@@ -26,6 +26,9 @@ _TOKEN = re.compile(
 )
 _ENDS_LIST = {"WHERE", "GROUP", "ORDER", "LIMIT", "HAVING", "UNION", "STRATIFY", "ON", "USING"}
 
+_ROW_CALLS = {"SUBSTRING", "SUBSTR", "LEFT", "CAST"}
+"""Functions of one row that tools show columns by: Metabase cuts long texts short."""
+
 _LONGEST_CALL = 50
 """Tokens that are looked back over for the function that a FROM may stand in."""
 
@@ -173,17 +176,25 @@ class StatementScan:
     def is_listing(self) -> bool:
         """Whether rows are asked for as they are: columns of one table, with no condition.
 
-        That is what BI tools send to show what a table holds: `SELECT * FROM people LIMIT 100`.
-        A condition that holds for no row (`WHERE 1 = 0`) is one that they send, too.
+        That is what BI tools send to show what a table holds: `SELECT * FROM people LIMIT 100`,
+        also around another such query: `SELECT * FROM (SELECT * FROM people) t LIMIT 100`, and with
+        texts cut short. A condition that holds for no row (`WHERE 1 = 0`) they send, too.
         """
         words = self.words
         if not self.starts("SELECT") or "FROM" not in words or len(self.sources) != 1:
             return False
-        if set(words) & {"(", "GROUP", "HAVING", "STRATIFY", "UNION", "WITH", "JOIN", "DISTINCT"}:
+        if set(words) & {"GROUP", "HAVING", "STRATIFY", "UNION", "WITH", "JOIN", "DISTINCT"}:
             return False
-        if "WHERE" not in words:
-            return True
-        at = words.index("WHERE") + 1
+        for at, (word, opened) in enumerate(pairwise(words)):
+            is_query = word == "FROM" and words[at + 2 : at + 3] == ("SELECT",)
+            if opened == "(" and not is_query and word not in _ROW_CALLS:
+                return False
+            if word == "WHERE" and not self._is_never(at + 1):
+                return False
+        return True
+
+    def _is_never(self, at: int) -> bool:
+        """Tells whether a condition that begins there holds for no row."""
         condition = "".join(t.text.upper() for t in self.tokens[at : at + 3])
         return re.match(r"(1=0|0=1|1<>1|1=2|FALSE)", condition) is not None
 

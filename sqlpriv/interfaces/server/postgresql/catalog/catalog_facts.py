@@ -28,23 +28,22 @@ Row = dict[str, Any]
 
 
 class CatalogFacts(NamedTuple):
-    """Rows of DuckDB's functions of these names, and the private tables' names in lower case."""
+    """Rows of DuckDB's functions: of columns, of tables with comments, of keys."""
 
     columns: list[Row]
     comments: list[Row]
     keys: list[Row]
-    private: frozenset[str]
 
 
 def catalog_facts(session: Session) -> CatalogFacts:
     """Returns the facts about the tables that a session may use, which is free."""
-    kinds = tables_with_types(session)
-    private = frozenset(name.lower() for name, kind in kinds if kind == PRIVATE)
     with reading_duckdb(session):
         table = session.execute(_FACTS).table
     assert table is not None  # a SELECT has rows
-    columns, comments, keys = (table.column(name)[0].as_py() or [] for name in _NAMES)
-    return CatalogFacts(columns, comments, keys, private)
+    return CatalogFacts(*(column[0].as_py() or [] for column in table.columns))
 
 
-_NAMES = CatalogFacts._fields[:3]
+def private_tables(session: Session) -> frozenset[str]:
+    """Returns the names, in lower case, of the private tables that a session may use."""
+    kinds = tables_with_types(session)
+    return frozenset(name.lower() for name, kind in kinds if kind == PRIVATE)

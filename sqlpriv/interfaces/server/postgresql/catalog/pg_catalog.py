@@ -87,9 +87,11 @@ class CatalogDatabase:
             raise ProgrammingError(str(error)) from None
 
     def is_of(self, facts: CatalogFacts) -> bool:
-        """Tells whether it is still what it would be made of these; one with synthetic rows, which
-        may be others by now, is not."""
-        return not self._previews and facts == self.facts
+        """Tells whether it is what it would be made of facts that were read later; one that holds
+        synthetic rows, which may be others by then, is not."""
+        if facts is not self.facts and not self._previews and facts == self.facts:
+            self.facts = facts
+        return facts is self.facts
 
     def has_preview(self, table: str) -> bool:
         """Tells whether a private table's place holds synthetic rows."""

@@ -178,7 +178,7 @@ class Answerer:
         scan = _scan(sql)
         if not count and not any(token.kind == "parameter" for token in scan.tokens):
             return []
-        columns = self._looks.catalog().facts.columns
+        columns = self._looks.facts().columns
         by_name = {row["column_name"].lower(): row["data_type"] for row in columns}
         return parameter_types(scan, count, by_name)
 
@@ -260,7 +260,7 @@ class Answerer:
         if not self.settings.error_columns:
             return False
         names = {name[-1].lower() for name in scan.sources}
-        return bool(names & self._looks.catalog().facts.private)
+        return bool(names & self._looks.private_tables())
 
 
 def _left_to_session(scan: StatementScan) -> AbstractContextManager[None]:

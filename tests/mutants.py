@@ -914,6 +914,13 @@ MUTANTS = (
         LISTS,
     ),
     Mutant(
+        "a list of files that were there for a moment is kept",
+        K + "reader.py",
+        "                if fingerprint(self._vault) != self.fingerprint:\n",
+        "                if False:\n",
+        "tests/session/test_file_tables.py",
+    ),
+    Mutant(
         "lists of two bounds have one name",
         K + "sql/relations.py",
         "sha256(select.encode())",

@@ -135,12 +135,19 @@ class Reader(AbstractContextManager["Reader"]):
 
     @_silence_errors("the engine could not finish reading; the charge stays")
     def cells(self, asked: Rendered) -> dict[a.Query, list[int]]:
-        """Returns the exact integers of each rendered query, in all its measured cells."""
+        """Returns the exact integers of each rendered query, in all its measured cells.
+
+        Claim: a list (`Scope.halves`) is of the state that it is kept for, since files are compared
+        once more before anybody reads it. A list of files that were there for a moment is gone, so
+        that the statement fails, and no later one finds it.
+        """
         for table, select in asked.lists.items():
             with _LISTING:
                 self._run_within_limit(
                     f"CREATE TABLE IF NOT EXISTS {table} AS {select}", asked.engine
                 )
+                if fingerprint(self._vault) != self.fingerprint:
+                    self._duckdb.execute(f"DROP TABLE {table}")
         result = self._run_within_limit(asked.sql, asked.engine)
         wide = {c: str(of).startswith(("HUGEINT", "DECIMAL")) for c, of, *_ in result.description}
         if not any(wide.values()):

@@ -389,6 +389,30 @@ def test_a_duckdb_file_that_changes_while_it_is_read_is_never_answered_of(
     assert counts(session) == [149, 149]
 
 
+def test_units_listed_of_a_file_that_was_swapped_serve_no_later_read(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Unit 8 has ten rows. The list of units beyond their bound is made of a file where it has one,
+    which is there meanwhile; then the first file is back, as it was to the letter."""
+    census(tmp_path / "census.duckdb", 400, "INSERT INTO residents SELECT 8, 0, 1 FROM range(9)")
+    census(tmp_path / "new.duckdb", 400)
+    session.run(MADE)
+    run = Reader._run_within_limit
+
+    def swap_for_the_list(self: Reader, sql: str, engine: str) -> duckdb.DuckDBPyConnection:
+        if sql.startswith("CREATE TABLE"):
+            os.rename(tmp_path / "census.duckdb", tmp_path / "kept.duckdb")
+            os.rename(tmp_path / "new.duckdb", tmp_path / "census.duckdb")
+        return run(self, sql, engine)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Reader, "_run_within_limit", swap_for_the_list)
+        with pytest.raises(ReadFailed, match="changed while it was read"):
+            counts(session)
+    os.replace(tmp_path / "kept.duckdb", tmp_path / "census.duckdb")
+    assert counts(session) == [200, 200]
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -17,8 +17,13 @@ from sqlpriv.synth.domain.level_values import level_values
 from sqlpriv.synth.domain.structural_zeros import Zeros
 from sqlpriv.synth.inference.one_way_tables import count_sigma
 from sqlpriv.synth.long_lists import LIST, MOST_GROUPS, long_lists
-from sqlpriv.synth.quality import measured_error
-from sqlpriv.synth.quality.prediction import ExpectedError, expected_error, expected_noise
+from sqlpriv.synth.quality import hidden_cells, measured_error
+from sqlpriv.synth.quality.prediction import (
+    ExpectedError,
+    expected_error,
+    expected_noise,
+    with_joint_error,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,8 +112,12 @@ class Job:
                 sizes[column] = level_count(rows, histograms[column], sizes[column])
         for column, price in self.list_price[0].items():
             sizes[column] = level_count(rows, count_sigma(price), MOST_GROUPS)
-        space = self.space
-        noise = expected_noise(tuple(sizes), space.strata, self.phases(), rows, histograms)
+        space, phases = self.space, self.phases()
+        noise = expected_noise(tuple(sizes), space.strata, phases, rows, histograms)
+        if self.method.name in hidden_cells.METHODS and len(phases) > 1:
+            sigma, of_each = count_sigma(phases[1].price), rows / space.strata
+            joint = hidden_cells.joint_table_error(tuple(sizes), sigma, of_each)
+            return with_joint_error(noise, joint)
         return expected_error(noise, self.method.name)
 
     @property

@@ -17,7 +17,7 @@ NAMED = 4
 """How many columns, or pairs, are named."""
 SELECTED = "selected"
 """In the place of the option `outside`: rows take part whose combination of values was selected."""
-PREDICTED, LEAST = 0.5, 0.005
+PREDICTED, LEAST = 0.35, 0.002
 INTERVAL = 1.96
 """Standard deviations of the 95 % interval of a noised number."""
 SEEN = 3.0

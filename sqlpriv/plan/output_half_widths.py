@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from typing import NamedTuple
@@ -180,11 +181,14 @@ def _as_number(item: t.Node) -> t.Node:
 
 
 def has_half_width(node: t.Node) -> bool:
-    """Whether an output has half-widths: it is made of aggregates, and is none itself."""
+    """Whether an output has half-widths: it is made of aggregates, is none itself, and no time of
+    day, whose differences are intervals."""
     names = [part.name for part in walk(node) if isinstance(part, t.Name)]
     is_list = any(isinstance(part, t.FunctionCall) and part.name == LIST for part in walk(node))
     own = any(name.startswith((HALF, *SHIFTS.values())) for name in names)
-    return bool(aggregates_in(node)) and not own and not is_list
+    literals = (part.value for part in walk(node) if isinstance(part, t.Literal))
+    is_time = any(isinstance(value, dt.time) for value in literals)
+    return bool(aggregates_in(node)) and not own and not is_list and not is_time
 
 
 def with_report(

@@ -200,7 +200,7 @@ def test_a_window_without_the_unit_is_refused(session: Session) -> None:
         ("AVG(seen_at)", "date_diff('day', DATE '2024-01-01', seen_at)"),
         ("SUM(CASE WHEN amount::VARCHAR = '0.5' THEN 1 END)", "compare it with a number"),
         ("COUNT(*) FILTER (WHERE change = 'few'::INTEGER)", "without quotes"),
-        ("MIN(clock)", "MIN(hour(clock) * 60 + minute(clock))"),
+        ("AVG(clock)", "AVG(hour(clock) * 60 + minute(clock))"),
         ("COUNT(*) FILTER (WHERE to_char(seen_at, 'YYYY') = '2024')", "strftime(d, '%Y-%m')"),
         ("COUNT(*) FILTER (WHERE clock > seen_at)", "one type"),
         ("COUNT(*) FILTER (WHERE clock > '25:00')", "TIME '23:59:00'"),

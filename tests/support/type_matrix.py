@@ -252,6 +252,7 @@ or charged; an empty cell: DuckDB has no such operation, either. Made by
   listed or added up as stored.
 - A NaN is read as NULL, and so is an infinite TIMESTAMPTZ.
 - A TIMESTAMPTZ is read in UTC, and keys of it are shown in UTC.
+- MIN, MAX and quantiles of a TIME are to the minute.
 - A UUID is compared as its text, an ENUM by its labels; keys of an ENUM are shown as
   one, and sort in the order in which their domain lists them: its own labels are private. MIN, MAX
   and windows over such keys take the same order.

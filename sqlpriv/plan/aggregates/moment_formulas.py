@@ -13,10 +13,12 @@ one is NULL are left out, as in SQL.
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from sqlpriv.kernel.terms.contract import Type
+from sqlpriv.plan.aggregates.quantile_levels import RANKED
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.statements import tree as t
@@ -229,7 +231,7 @@ def formula_of(call: t.FunctionCall, binder: Binder, estimator: str) -> t.Node |
     if call.name == "approx_count_distinct":
         return replace(call, name="count", distinct=True)
     if call.name not in FORMULAS:
-        return None
+        return _quantile_of_times(call, binder)
     arity, formula = FORMULAS[call.name]
     if len(call.args) != arity or call.distinct or call.using or call.star:
         parameters = "y, x" if arity == 2 else "x"
@@ -237,3 +239,21 @@ def formula_of(call: t.FunctionCall, binder: Binder, estimator: str) -> t.Node |
             call, f"{call.name.upper()} takes {arity} arguments", f"{call.name}({parameters})"
         )
     return formula(_Pairs(call, binder, estimator))
+
+
+def _quantile_of_times(call: t.FunctionCall, binder: Binder) -> t.Node | None:
+    """Returns a quantile of times of day, to the minute, by that of their minutes; None of others.
+
+    The kernel tells the hour and the minute of a TIME, which are whole numbers between ends.
+    """
+    if call.name not in ("min", "max", "median", *RANKED) or not call.args:
+        return None
+    arg, *rest = call.args
+    if not isinstance(arg, t.Name | t.Cast):
+        return None
+    if binder.shape(arg, binder.bind(arg)).type is not Type.TIME:
+        return None
+    hours = _op("*", _call("hour", arg), t.Literal(60, arg.pos))
+    minutes = _op("+", hours, _call("minute", arg))
+    rank = t.Cast(_call("round", replace(call, args=(minutes, *rest))), "BIGINT", pos=call.pos)
+    return _op("+", t.Literal(dt.time(0), call.pos), _call("to_minutes", rank))

@@ -17,3 +17,7 @@ SELECT COUNT(*) AS n FROM odd WHERE date_trunc('day', tz) IN
 (SELECT date_trunc('day', tz) FROM odd GROUP BY 1 HAVING COUNT(*) > 100);
 SELECT COUNT(*) AS n FROM (SELECT * FROM odd WHERE neg > 0) AS q WHERE tz > '2024-10-27' AND ts > '1970-01-01';
 SELECT date_trunc('day', tz) AS k, COUNT(*) AS n FROM (SELECT * FROM odd) AS q GROUP BY k HAVING COUNT(*) > 11;
+SELECT AVG(hour((seen_at + INTERVAL 1 HOUR) AT TIME ZONE 'Asia/Tokyo')) AS x FROM events;
+SELECT AVG(hour((tz + INTERVAL 1 HOUR) AT TIME ZONE 'Asia/Tokyo')) AS x FROM odd;
+SELECT AVG(hour(date_trunc('hour', tz) AT TIME ZONE 'Europe/Berlin')) AS x FROM odd;
+SELECT AVG(hour(CASE WHEN neg > 0 THEN tz END AT TIME ZONE 'Europe/Berlin')) AS x FROM odd;

@@ -64,17 +64,27 @@ def bind_strftime(binder: Binder, node: t.FunctionCall, arg: t.Node, pattern: st
         for part, only, moment in _PARTS:
             if letters <= set(only) and (part != "hour" or shape.type is Type.TIMESTAMP):
                 whole, text = a.Call(part, (expr,)), moment
-        listed = binder.shape(arg, whole)
-        case = case_over_values(whole, listed, f"strftime({text}, {literal(pattern)})")
-        if case is not None:
-            if not listed.nullable:
-                binder.evaluated.add(case)
+        if case := _case_of_texts(binder, arg, whole, f"strftime({text}, {literal(pattern)})"):
             return case
+    # what a truncation left is listed by itself, however fine the text: '2024-02-01 00:00:00.000'
+    is_truncated = isinstance(expr, a.Call) and expr.op.startswith("trunc ")
+    text = f"strftime(x, {literal(pattern)})"
+    if units and is_truncated and (case := _case_of_texts(binder, arg, expr, text)):
+        return case
     raise refuse(
         node,
         "there is no short public list of these texts",
         "declare the ends of the column, or write a coarser format: strftime(d, '%Y-%m')",
     )
+
+
+def _case_of_texts(binder: Binder, arg: t.Node, whole: a.Expr, text: str) -> a.Expr | None:
+    """Returns the text of each of a moment's listed values `x`; None where they have no list."""
+    listed = binder.shape(arg, whole)
+    case = case_over_values(whole, listed, text)
+    if case is not None and not listed.nullable:
+        binder.evaluated.add(case)
+    return case
 
 
 def bind_time_bucket(binder: Binder, node: t.FunctionCall) -> a.Expr:

@@ -17,3 +17,5 @@ SELECT hour(arrived) AS h, COUNT(*) AS n FROM stays GROUP BY h;
 SELECT year(day) AS y, week(day) AS w, COUNT(*) AS n FROM stays GROUP BY y, w HAVING n > 0;
 SELECT AVG(day - DATE '2022-12-31') AS a FROM stays;
 SELECT extract(quarter FROM day) AS q, COUNT(*) AS n FROM stays GROUP BY q HAVING n > 0;
+SELECT strftime(date_trunc('month', arrived), '%Y-%m-%d %H:%M:%S.%g') AS m, COUNT(*) AS n FROM stays GROUP BY m HAVING n > 0;
+SELECT strftime(date_trunc('quarter', arrived), '%m %f') AS m, COUNT(*) AS n FROM stays GROUP BY m HAVING n > 0;

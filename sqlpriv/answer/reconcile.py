@@ -1,4 +1,4 @@
-"""Best of both: a population figure of its own beside the strata's, and the two levels agree.
+"""Combines the population's own figure with the strata's, so that the two levels agree.
 
 A are the strata's estimates recombined, Σ_i a_i m_i, with variance V_A; B is the population's own,
 measured independently, with variance V_B; v_i is the variance of m_i. Generalised least squares

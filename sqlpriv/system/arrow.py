@@ -1,8 +1,8 @@
 """Arrow arrays of Python's values and numpy's numbers, made from their bytes.
 
 `pyarrow.array` imports pandas, wherever that is installed, to see whether it was given something of
-pandas' own: as much of a process's first answer as everything else together. What is not simple
-(decimals, timestamps) still goes there.
+pandas' own. That import took as long as all the rest of a process's first answer. Decimals and
+timestamps still go through `pyarrow.array`.
 """
 
 from __future__ import annotations

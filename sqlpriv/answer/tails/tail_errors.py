@@ -1,7 +1,7 @@
 """Half-widths of what plain SQL makes of noised answers, found by running it over moved answers.
 
-The tail of a program is any SQL: its derivatives are not to be had by reading it. It is run again
-for each of a few patterns, with every noised number x_i moved by p_ki h_i, where h_i is its
+The tail of a program is any SQL, so its derivatives cannot be read off its text. The tail is run
+again for each of a few patterns, with every noised number x_i moved by p_ki h_i, where h_i is its
 half-width and p_ki the pattern's number. An output f moves, to first order, by
 
     d_k = Σ_i p_ki h_i ∂f/∂x_i.

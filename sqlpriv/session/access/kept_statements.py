@@ -1,4 +1,4 @@
-"""Statements that were read before: reading one takes milliseconds, and dashboards ask again."""
+"""Keeps statements that were parsed: parsing one takes milliseconds, and dashboards ask again."""
 
 from __future__ import annotations
 

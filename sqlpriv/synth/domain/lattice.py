@@ -1,10 +1,10 @@
 """The grid that a column's values lie on: whole numbers, cents, hundreds, days.
 
 Values of a column are numbered by whole multiples of a unit. Whole numbers, dates and timestamps
-have the unit of their type, DECIMAL the last digit of its scale. Of DOUBLE and FLOAT, and of how
-often values are multiples of tens, hundreds and so on, a charged histogram tells: its classes are
-"NULL or zero", a class for each step from the coarsest to the finest, and "none of these". Zero is
-a class of its own because it is a multiple of everything.
+have the unit of their type, DECIMAL the last digit of its scale. The unit of a DOUBLE or FLOAT, and
+whether values are multiples of tens, hundreds and so on, is read off a charged histogram. Its
+classes are "NULL or zero", a class for each step from the coarsest to the finest, and "none of
+these". Zero is a class of its own because it is a multiple of everything.
 """
 
 from __future__ import annotations

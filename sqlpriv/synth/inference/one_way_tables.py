@@ -1,4 +1,4 @@
-"""What can be had from noisy one-way marginals alone: totals, projections, rare levels merged."""
+"""Totals, projections and merged rare levels, from noisy one-way marginals alone."""
 
 from __future__ import annotations
 

@@ -11,6 +11,21 @@ from sqlpriv.session.session import Session
 
 SAME = [
     (
+        "SELECT region, quantile_cont(age, 0.5) AS p FROM people GROUP BY region",
+        {
+            "duckdb": "SELECT DISTINCT region, quantile_cont(age, 0.5) OVER (PARTITION BY region)"
+            " AS p FROM people",
+            "bigquery": "SELECT DISTINCT region, PERCENTILE_CONT(age, 0.5) OVER (PARTITION BY"
+            " region) AS p FROM people",
+            "tsql": "SELECT DISTINCT region, PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY age)"
+            " OVER (PARTITION BY region) AS p FROM people",
+        },
+    ),
+    (
+        "SELECT quantile_cont(age, 0.25) AS p FROM people LIMIT 1",
+        {"bigquery": "SELECT PERCENTILE_CONT(age, 0.25) OVER () AS p FROM people LIMIT 1"},
+    ),
+    (
         "SELECT educ, COUNT(*) AS n, AVG(income) AS mean FROM people GROUP BY educ ORDER BY educ",
         {
             "postgres": "SELECT educ, count(*) AS n, avg(income) AS mean FROM public.people"

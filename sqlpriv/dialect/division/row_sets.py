@@ -10,6 +10,9 @@
     SELECT DISTINCT ON (person) ward FROM stays ORDER BY person, day
     ──► SELECT ward FROM stays QUALIFY ROW_NUMBER() OVER (PARTITION BY person ORDER BY day) = 1
 
+    SELECT DISTINCT educ, MEDIAN(age) OVER (PARTITION BY educ) FROM people
+    ──► SELECT educ, MEDIAN(age) FROM people GROUP BY educ
+
     (SELECT educ, sex, age FROM people) PIVOT (AVG(age) FOR sex IN ('F', 'M'))
     ──► (SELECT educ, AVG(age) FILTER (WHERE sex = 'F') AS "F", … GROUP BY educ)
 
@@ -56,9 +59,11 @@ def with_rows_grouped(root: exp.Expr, reads_private: Callable[[exp.Expr], bool])
             grouped.add(id(written))
             node.replace(written)
     for select in list(root.find_all(exp.Select)):
-        if not _is_outermost(select, root) and reads_private(select):
-            _write_distinct_on(select)
-            _write_distinct_windows(select)
+        if reads_private(select):
+            _write_windows_as_groups(select)
+            if not _is_outermost(select, root):
+                _write_distinct_on(select)
+                _write_distinct_windows(select)
     for pivot in list(root.find_all(exp.Pivot)):
         source = pivot.parent
         if isinstance(source, exp.Subquery | exp.Table) and pivot.args.get("fields"):
@@ -182,6 +187,32 @@ def _write_distinct_on(select: exp.Select) -> None:
     select.set("order", None)
     is_first = exp.EQ(this=row_number(keys, rest), expression=exp.Literal.number(1))
     select.set("qualify", exp.Qualify(this=is_first))
+
+
+def _write_windows_as_groups(select: exp.Select) -> None:
+    """Writes aggregates OVER (PARTITION BY keys), of which each row of a group has the same, as
+    GROUP BY, where one row of each group is shown: by DISTINCT, or of all rows by LIMIT 1."""
+    windows = [node for node in own_nodes(select) if isinstance(node, exp.Window)]
+    plain = all(is_aggregate(one.this) and not one.args.get("order") for one in windows)
+    if not windows or not plain or any(one.args.get("spec") for one in windows):
+        return
+    if any(select.args.get(name) for name in ("group", "having", "qualify", "windows")):
+        return
+    keys = windows[0].args.get("partition_by") or []
+    texts = set(map(common_text, keys))
+    output_texts = {common_text(item.unalias()) for item in select.expressions}
+    limit = select.args.get("limit")
+    has_one_row = not keys and limit is not None and limit.expression.name == "1"
+    has_one_row = has_one_row and select.args.get("offset") is None
+    if not (texts <= output_texts and (has_distinct_rows(select) or has_one_row)):
+        return
+    if any(set(map(common_text, one.args.get("partition_by") or [])) != texts for one in windows):
+        return
+    for window in windows:
+        window.replace(window.this)
+    select.set("distinct", None)
+    if keys:
+        select.set("group", exp.Group(expressions=[key.copy() for key in keys]))
 
 
 def _write_distinct_windows(select: exp.Select) -> None:

@@ -54,7 +54,7 @@ _SAME_NAMES = {
         current_date=today curdate=today now md5""",
     "tsql": """least greatest var=var_samp varp=var_pop stdev=stddev_samp stdevp=stddev_pop
         concat concat_ws count_big=count year quarter month day eomonth=last_day getdate=now
-        getutcdate=now replicate=repeat""",
+        getutcdate=now replicate=repeat percentile_cont percentile_disc""",
     "spark": """least greatest variance=var_samp stddev=stddev_samp std=stddev_samp mean=avg
         length len=length char_length=length character_length=length log2 startswith=starts_with
         endswith=ends_with contains mode year quarter month day hour minute second dayofmonth=day

@@ -111,3 +111,42 @@ def test_moments_that_cannot_be_fetched_are_null(session: Session, statement: st
     near = session.execute("SELECT DATE '9999-12-30' + (COUNT(*) // 1000000)::INT AS x FROM people")
     assert near.table is not None
     assert near.table.column("x").to_pylist() == [dt.date(9999, 12, 30)]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT SUM(age / (SELECT COUNT(*) - COUNT(*) FROM people WHERE id > 7)) AS x FROM people",
+        "SELECT region, SUM(age * (SELECT SUM(age) * 1e300 FROM people)) AS x FROM people"
+        " GROUP BY region",
+    ],
+)
+def test_what_cannot_be_asked_with_an_answer_is_null(session: Session, statement: str) -> None:
+    """The inner answer was paid for, and then the statement was refused."""
+    at_next_price(session)
+    before = session.budgets()
+    result = session.execute(statement)
+    assert session.budgets() != before
+    assert result.table is not None
+    assert result.table.num_rows
+    assert set(result.table.column("x").to_pylist()) == {None}
+    assert "cannot be asked with what was answered first" in result.message
+
+
+@pytest.mark.parametrize(
+    ("inner", "expected"),
+    [
+        ("sqrt(-COUNT(*))", 3000),
+        ("SUM(age) * 1e300 * 1e300", 3000),
+        ("-SUM(age) * 1e300 * 1e300", 0),
+    ],
+)
+def test_an_infinite_answer_is_compared_as_duckdb_does(
+    session: Session, inner: str, expected: int
+) -> None:
+    """Below infinity, and below NaN, are all numbers."""
+    at_next_price(session)
+    statement = f"SELECT COUNT(*) AS n FROM people WHERE age < (SELECT {inner} FROM people)"
+    rows = session.execute(statement).table
+    assert rows is not None
+    assert abs(rows.column("n")[0].as_py() - expected) < 600  # above 46 standard deviations

@@ -7,6 +7,7 @@ of the row around it a table of public numbers (`t.Lookup`).
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
@@ -208,5 +209,9 @@ def _lookup(part: t.Subquery, column: t.Name, answers: pa.Table) -> t.Node:
 
 
 def _as_literal(value: Any) -> Value:
+    """Returns a value as a literal has it, which is finite: infinity, and NaN, which DuckDB has
+    above it, are the largest double."""
     number: Value = float(value) if isinstance(value, Decimal) else value
+    if isinstance(number, float) and not math.isfinite(number):
+        return math.copysign(sys.float_info.max, -1 if number == -math.inf else 1)
     return number

@@ -14,7 +14,7 @@ from sqlpriv.answer.means import Moments
 from sqlpriv.answer.rounds.adaptive_means import Remembered
 from sqlpriv.answer.rows import answer
 from sqlpriv.answer.tails.tail_errors import TailInput, tail_half_widths
-from sqlpriv.errors import ProgrammingError
+from sqlpriv.errors import ProgrammingError, Refused
 from sqlpriv.kernel.gate import Allowance
 from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.kernel.terms.release import Measurement, Release
@@ -82,7 +82,11 @@ class ProgramRunner:
         """
         results: list[Result] = []
         for number, step in enumerate(program.steps):
-            select, planned = self._with_answers(step, results)
+            try:
+                select, planned = self._with_answers(step, results)
+            except Refused as refusal:  # what it awaited is paid for
+                results.append(self._without_numbers(step, refusal))
+                continue
             kept = self.kept.get(number)
             if kept is None or not kept.replay(
                 self._access.kernel.ledger, self._access.principal, select.text
@@ -194,6 +198,20 @@ class ProgramRunner:
         }
         query = self.planner.plan_again(with_values(step.select, values))
         return query.select, query.plan
+
+    def _without_numbers(self, step: PrivateStep, refusal: Refused) -> Result:
+        """Returns the rows of a step that cannot be asked with the answers that it awaits: its
+        keys beside NULLs, for nothing.
+
+        Raises:
+            Refused: It awaits none, so that nothing was paid.
+        """
+        if not step.awaits:
+            raise refusal
+        note = f"NULL, as this cannot be asked with what was answered first: {refusal.message}"
+        rows = answer(step.plan, (), self.planner.weights(step.plan))
+        nothing = type(step.plan.price)(0)
+        return Result(rows.table, note, price=nothing, epsilon=0.0, summed=rows.summed)
 
     def _answer(
         self, step: PrivateStep, select: t.Select, planned: Plan, number: int = -1

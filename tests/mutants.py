@@ -1443,6 +1443,13 @@ MUTANTS = (
         UNIT_ROWS,
     ),
     Mutant(
+        "computed text equals itself alone",
+        K + "proof/unit_rows.py",
+        '.get(getattr(expr, "op", ""))',
+        '.get(getattr(expr, "op", ""), Type.TEXT)',
+        UNIT_ROWS,
+    ),
+    Mutant(
         "a join adds rows up",
         K + "proof/unit_rows.py",
         "left.rows * right.rows",

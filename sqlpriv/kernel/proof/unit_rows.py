@@ -54,9 +54,10 @@ class Reach(NamedTuple):
 
     `bound` is the largest that is declared of its tables. `limited`: the renderer sees to `rows`
     below, so that an input of a join need not. `types` are the stored types of its columns by
-    lower-case name, None where they are computed (a key keeps its column's), or equal to more than
-    themselves, as text of a collation is: one such text equals several texts of a column that is
-    UNIQUE, whichever side has the collation. `alone` are the columns of which no two rows share a
+    lower-case name, None where they are computed (a key keeps its column's; the day of a moment is
+    a DATE, as stored ones are, and equals no other day), or equal to more than themselves, as text
+    of a collation is: one such text equals several texts of a column that is UNIQUE, whichever side
+    has the collation. `alone` are the columns of which no two rows share a
     value; `sides` are those of joins, private and public, of
     which each row of the relation has a row.
     """
@@ -82,9 +83,11 @@ def reach_of(relation: a.Relation, contract: TableContract, partners: Partners) 
     match relation:
         case a.Scan():
             return _reach_of_scan(relation, contract)
-        case a.Derive(source, new, _):
+        case a.Derive(source, new, expr):
             below = reach_of(source, contract, partners)
-            return below._replace(types={**below.types, new.lower(): None})
+            return below._replace(
+                types=below.types | {new.lower(): {"date": Type.DATE}.get(getattr(expr, "op", ""))}
+            )
         case a.Join(left, right):
             first, second = (reach_of(side, contract, partners) for side in (left, right))
             return _reach_of_join(relation, first, second, contract, partners)

@@ -186,6 +186,38 @@ def test_reach_of_every_operator(which: str) -> None:
     assert (reach.rows, reach.work) == (rows, work)
 
 
+def test_the_day_of_a_moment_meets_that_day_alone_and_computed_text_may_meet_more() -> None:
+    """Text that is computed may be of a collation: one text of it equals several others."""
+    tables = {
+        "visits": {"id": "INTEGER", "at": "TIMESTAMP", "town": "VARCHAR"},
+        "days": {"day": "DATE", "place": "VARCHAR"},
+    }
+    catalog = [
+        TableContract(table, tuple(Column(c, type_of(t), t) for c, t in columns.items()))
+        for table, columns in tables.items()
+    ]
+    bodies = {
+        "visits": {**UNDECLARED, "key": "id", "unit": True, "bound": [3, 1]},
+        "days": {**UNDECLARED, "public": True},
+    }
+    both = contracts_in_force(catalog, json.loads(json.dumps(bodies)), {}, 1)
+    counted: list[tuple[str, ...]] = []
+
+    def partners(_: TableContract, __: a.Relation, columns: tuple[str, ...]) -> int:
+        counted.append(columns)
+        return 2 if columns else 700
+
+    def reach(op: str, of: str, column: str) -> int:
+        derived = a.Derive(a.Scan("visits"), "made", a.Call(op, (a.Col(of),)))
+        equal = a.Call("=", (a.Col("made"), a.Col(column)))
+        joined = a.Join(derived, a.Scan("days", "d."), equal, "inner")
+        return reach_of(joined, both["visits"], partners).rows
+
+    assert reach("date", "at", "d.day") == 3 * 2
+    assert reach("lower", "town", "d.place") == 3 * 700
+    assert counted == [("d.day",), ()]
+
+
 def test_equated_columns_say_which_partners_are_counted() -> None:
     met: list[tuple[str, ...]] = []
 

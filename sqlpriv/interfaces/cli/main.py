@@ -50,7 +50,7 @@ main.add_command(serve.user)
 @main.command()
 @connecting
 @priced
-@click.argument("sql", required=False)
+@click.argument("words", nargs=-1, metavar="[SQL]")
 @click.option(
     "-f",
     "--file",
@@ -74,7 +74,7 @@ main.add_command(serve.user)
 def query(
     vault: ChosenVault,
     epsilon: float | None,
-    sql: str | None,
+    words: tuple[str, ...],
     script: Path | None,
     form: str | None,
     output: Path | None,
@@ -85,6 +85,9 @@ def query(
     sqlpriv query people.duckdb --epsilon 0.1 "SELECT COUNT(*) FROM people STRATIFY BY sex"
     sqlpriv query people.duckdb -f report.sql --format csv -o report.csv
     """
+    if len(words) > 1:  # a shell has taken the statement apart, and quotes out of it
+        raise click.UsageError('The SQL is one argument: put it in quotes, "SELECT …".')
+    sql = words[0] if words else None
     if sql is not None and script is not None:
         raise click.UsageError("Give the statements as SQL or with -f, not both.")
     form = _form(form or vault.form, FORMS)

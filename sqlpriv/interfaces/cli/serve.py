@@ -230,7 +230,10 @@ def list_(vault: Path) -> None:
     """Show who may log in, as what, and until when."""
     from sqlpriv.interfaces.server import users
 
-    for each in users.list_users(_present(vault)):
+    everybody = users.list_users(_present(vault))
+    if not everybody:
+        click.echo(f"nobody yet; sqlpriv user add {vault} NAME lets somebody in", err=True)
+    for each in everybody:
         limits = [f"{each.timeout:g} s a statement"] if each.timeout else []
         limits += [f"{each.concurrency} at once"] if each.concurrency else []
         rules = each.rules

@@ -4,9 +4,12 @@ import stat
 
 import pyarrow.parquet as pq
 import pytest
+from click.testing import CliRunner
 from support.scripted_session import ScriptedSession, done, exact
 
+import sqlpriv
 from sqlpriv import errors
+from sqlpriv.interfaces.cli.main import main
 from sqlpriv.interfaces.cli.query import run_text
 from sqlpriv.interfaces.display.statements import StatementFailed, located_statements
 
@@ -77,3 +80,17 @@ def test_statements_are_located_by_line():
         ("SELECT 1", 3),
         ("SELECT 2", 4),
     ]
+
+
+def test_a_statement_without_quotes_is_told_so(tmp_path):
+    """The shell has taken it apart, and the quotes of its texts away: it is not put together."""
+    result = CliRunner().invoke(main, ["query", str(tmp_path / "x.duckdb"), "SELECT", "1"])
+    assert (result.exit_code, "put it in quotes" in result.output) == (2, True)
+
+
+def test_a_list_of_nobody_says_how_somebody_is_let_in(tmp_path):
+    vault = tmp_path / "x.duckdb"
+    with sqlpriv.connect(vault, role="owner"):
+        pass
+    result = CliRunner().invoke(main, ["user", "list", str(vault)])
+    assert "sqlpriv user add" in result.output

@@ -19,7 +19,7 @@ _WORDS = {
     "postgres": """YYYY=%Y yyyy=%Y YY=%y yy=%y MM=%m mm=%m DD=%d dd=%d HH24=%H hh24=%H HH12=%I
         hh12=%I HH=%I hh=%I MI=%M mi=%M SS=%S ss=%S AM=%p PM=%p DDD=%j ddd=%j Mon=%b Dy=%a IW=%V
         iw=%V IYYY=%G iyyy=%G ID=%u FMMonth=%B FMDay=%A FMDD=%-d FMMM=%-m FMHH24=%-H MS=%g ms=%g
-        US=%f us=%f FF3=%g FF6=%f""",
+        US=%f us=%f FF3=%g FF6=%f TMMonth=%B TMMon=%b TMDay=%A TMDy=%a""",
     "snowflake": """YYYY=%Y yyyy=%Y YY=%y yy=%y MMMM=%B MM=%m mm=%m MON=%b Mon=%b DD=%d dd=%d DY=%a
         HH24=%H hh24=%H HH12=%I hh12=%I MI=%M mi=%M SS=%S ss=%S AM=%p PM=%p FF3=%g FF6=%f""",
     "spark": """yyyy=%Y yy=%y y=%Y MMMM=%B MMM=%b MM=%m M=%-m dd=%d d=%-d DDD=%j D=%-j HH=%H H=%-H

@@ -51,6 +51,7 @@ AROUND = [
     ' FROM "public"."people") AS "source" LIMIT 2000',
     "SELECT x.* FROM (SELECT y.id FROM (SELECT * FROM people) y) x LIMIT 5",
     'SELECT SUBSTRING("public"."people"."secret", 1, 1234) AS "cut", sex FROM people LIMIT 10',
+    "SELECT * FROM public.people TABLESAMPLE SYSTEM (100)",
 ]
 """Power BI's, Tableau's and Metabase's queries over what somebody wrote; Metabase's samples."""
 FIGURES = [

@@ -26,8 +26,8 @@ _TOKEN = re.compile(
 )
 _ENDS_LIST = {"WHERE", "GROUP", "ORDER", "LIMIT", "HAVING", "UNION", "STRATIFY", "ON", "USING"}
 
-_ROW_CALLS = {"SUBSTRING", "SUBSTR", "LEFT", "CAST"}
-"""Functions of one row that tools show columns by: Metabase cuts long texts short."""
+_ROW_CALLS = {"SUBSTRING", "SUBSTR", "LEFT", "CAST", "SYSTEM", "BERNOULLI"}
+"""Functions of one row that tools show columns by (Metabase cuts long texts short), and samples."""
 
 _LONGEST_CALL = 50
 """Tokens that are looked back over for the function that a FROM may stand in."""

@@ -50,12 +50,6 @@ def row_fields(node: Node) -> tuple[Node, ...]:
     return node.args if isinstance(node, FunctionCall) and node.name == ROW else (node,)
 
 
-def direct_parts(node: Node) -> Iterator[Node]:
-    """Yields the direct sub-expressions in the order written."""
-    for value in vars(node).values():
-        yield from _nodes(value)
-
-
 def walk(node: Node) -> Iterator[Node]:
     """Yields the expression itself and all below it, parents first.
 
@@ -148,14 +142,6 @@ def fold_constant(node: Node) -> Literal | None:
     exact = _EXACT[node.op](*(Decimal(str(v)) for v in values))
     whole = all(type(v) is int for v in values)
     return Literal(int(exact) if whole else float(exact), node.pos)
-
-
-def _nodes(value: Any) -> Iterator[Node]:
-    if isinstance(value, tuple):
-        for entry in value:
-            yield from _nodes(entry)
-    elif type(value) in _NODES:
-        yield value
 
 
 def _rebuild_value(value: Any, change: Change) -> Any:

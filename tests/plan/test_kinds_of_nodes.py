@@ -33,4 +33,3 @@ def test_a_walk_goes_parents_first_and_in_the_order_written() -> None:
         "Name",
         "Name",
     ]
-    assert list(traverse.direct_parts(whole)) == [whole.left, whole.right]

@@ -8,7 +8,7 @@ measurement (`merged`), paid once.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from sqlpriv.kernel.terms import algebra as a
@@ -210,11 +210,6 @@ RULES: dict[str, Rule] = {
 def expand_aggregate(aggregate: Aggregate, cells: GroupedRows) -> Recipe:
     """Returns the recipe of an aggregate, by the rule of its kind."""
     return RULES[aggregate.kind](aggregate, cells)
-
-
-def merge_queries(recipes: Iterable[Recipe]) -> tuple[a.Asked, ...]:
-    """Returns the queries of all recipes, each once, in the order of their first use."""
-    return tuple(dict.fromkeys(query for recipe in recipes for query in recipe.queries))
 
 
 def _value_count(aggregate: Aggregate, cells: GroupedRows) -> a.Count:

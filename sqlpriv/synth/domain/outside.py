@@ -16,7 +16,6 @@ from sqlpriv.kernel.terms.contract import Categories, Type
 from sqlpriv.synth.domain.domain import Attribute, Domain, source_of
 
 OTHER = "other"
-CHOICES = ("drop", "null", "other")
 
 
 def keep_outside(attribute: Attribute, outside: str) -> Attribute:
@@ -24,7 +23,7 @@ def keep_outside(attribute: Attribute, outside: str) -> Attribute:
 
     Args:
         attribute: As declared.
-        outside: One of CHOICES; "drop" leaves the column as it is.
+        outside: "drop", "null" or "other"; "drop" leaves the column as it is.
     """
     values, column = attribute.key.values, attribute.column
     if outside == "drop":

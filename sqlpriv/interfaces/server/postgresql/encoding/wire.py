@@ -241,11 +241,6 @@ NO_DATA, EMPTY_QUERY, PORTAL_SUSPENDED = message(b"n"), message(b"I"), message(b
 COPY_DONE = message(b"c")
 
 
-def copy_out(columns: int) -> bytes:
-    """Returns CopyOutResponse for that many columns of text."""
-    return message(b"H", struct.pack(f"!bh{columns}h", 0, columns, *[0] * columns))
-
-
 def copy_data(data: bytes) -> bytes:
     """Returns CopyData."""
     return message(b"d", data)

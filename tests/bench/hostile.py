@@ -112,7 +112,9 @@ def flaws_of_rows(
     real = read_frame(vault, "t", names)
     drawn = read_frame(vault.with_suffix(".release.duckdb"), "made", names)
     problems = []
-    if abs(len(drawn) - table.rows) > 150 / epsilon + 0.02 * table.rows:
+    if line["method"] != "stability" and abs(len(drawn) - table.rows) > (
+        150 / epsilon + 0.02 * table.rows
+    ):
         problems.append(f"{len(drawn)} rows for {table.rows}")
     for name in wide:
         values, fake = (x[name].dropna().to_numpy() for x in (real, drawn))

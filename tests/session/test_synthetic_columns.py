@@ -7,6 +7,7 @@ import re
 import uuid
 from collections import Counter
 
+import numpy as np
 import pytest
 from support.synth_tables import assert_sizes
 
@@ -16,7 +17,8 @@ from sqlpriv.session.session import Session
 MAKE = """
 CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');
 CREATE TABLE people AS SELECT i AS id, i % 2 AS sex, (i / 8)::DECIMAL(9, 2) AS pay,
-    uuid() AS badge, 'AB-' || i AS plate, [i] AS scores, TIME '08:00' AS wakes,
+    uuid() AS badge, 'AB-' || i AS plate, [i] AS scores,
+    CASE WHEN i % 4 > 0 THEN TIME '08:00:59' + to_minutes(i % 4) END AS wakes,
     DATE '2020-01-01' + (i % 360)::INT AS born,
     TIMESTAMPTZ '2024-01-01 00:00+00' + to_hours(i % 24) AS seen, i % 3 = 0 AS member,
     (['sad', 'ok', 'happy'])[1 + i % 3]::mood AS mood
@@ -99,12 +101,24 @@ def test_a_column_may_take_the_name_of_another(owner):
 
 def test_a_star_stands_for_what_can_be_made_and_says_what_cannot(owner):
     rows, message = made(owner, "* FROM people")
-    assert rows.column_names == ["sex", "pay", "badge", "born", "seen", "member", "mood"]
-    assert "* stands without id, plate, scores, wakes" in message
+    assert rows.column_names == ["sex", "pay", "badge", "wakes", "born", "seen", "member", "mood"]
+    assert "* stands without id, plate, scores" in message
     assert all(
         isinstance(moment, dt.datetime) and moment.tzinfo for moment in rows["seen"].to_pylist()
     )
     assert_sizes(rows["mood"].to_pylist(), {"sad": 267, "ok": 267, "happy": 266}, 3)
+
+
+@pytest.mark.parametrize("columns", ["wakes, sex", "sex, people.wakes AS wakes, hour(wakes) AS h"])
+def test_times_of_day_come_out_in_whole_minutes(owner, columns):
+    rows, _ = made(owner, f"{columns} FROM people")
+    minutes = {dt.time(8, k): 200 for k in (1, 2, 3)} | {None: 200}
+    assert_sizes(rows["wakes"].to_pylist(), minutes, 6)
+    early = [r["sex"] for r in rows.to_pylist() if r["wakes"] == dt.time(8, 2)]
+    assert np.mean(early) < 0.05, "everybody of an even number is of sex 0"
+    owner.execute("CREATE OR REPLACE SYNTHETIC TABLE more FROM MODEL made ROWS 9")
+    told = owner.execute("EVALUATE SYNTHETIC TABLE made AGAINST people STRATIFY BY sex")
+    assert told.table.num_rows
 
 
 def test_uuids_are_new_and_text_follows_its_pattern(owner):
@@ -122,7 +136,6 @@ def test_uuids_are_new_and_text_follows_its_pattern(owner):
     ("query", "told", "hint"),
     [
         ("scores FROM people", '"scores" is a BIGINT[]', "a table of their own"),
-        ("wakes FROM people", '"wakes" is a TIME', "number of minutes"),
         ("plate FROM people", 'column "plate" has no public domain', "patterns = 'plate ="),
         ("badge FROM people", "all columns are made up", "declared column"),
         ("id, sex FROM people", "names the privacy unit", "stand for nobody"),

@@ -38,11 +38,12 @@ _INSTEAD = {
     " of their own that is linked to this one",
     "MAP": "keep its entries in a table of their own that is linked to this one",
     "STRUCT": "keep its fields as columns of their own",
-    "TIME": "write hour(x), or keep it as a number of minutes: a column of type INTEGER",
+    "TIME WITH TIME ZONE": "keep it as a TIME",
     "INTERVAL": "keep it as a number of days or seconds: a column of type INTEGER",
     "BLOB": "leave it out: there is no public list of such values",
     "BIT": "keep it as BOOLEAN columns",
 }
+LAST_MINUTE = 24 * 60 - 1
 """What to write in place of a column of a type that row expressions do not have."""
 
 
@@ -112,7 +113,8 @@ def read_columns(select: t.Select, contract: TableContract, free: Undeclared) ->
     items, left_out = _spell_out_stars(select, tables, free)
     names = [item.alias or default_name(item) for item in items]
     aliases = outputs.output_aliases(select)
-    if select.source is None and all(map(_is_plain, items)) and not has_subqueries(select.where):
+    plain = all(_is_plain(item, contract) for item in items)
+    if select.source is None and plain and not has_subqueries(select.where):
         rows = Rows(a.Scan(contract.table), Binder.of(contract, select.alias))
         if select.where is not None:
             where = outputs.bind_where(select.where, rows.binder, {})
@@ -154,8 +156,12 @@ def read_columns(select: t.Select, contract: TableContract, free: Undeclared) ->
     )
 
 
-def _is_plain(item: t.Item) -> bool:
-    return isinstance(item.expr, t.Name) and item.alias.lower() in ("", item.expr.name.lower())
+def _is_plain(item: t.Item, contract: TableContract) -> bool:
+    """Returns whether an item is a column as it is in the table."""
+    if not isinstance(item.expr, t.Name) or item.alias.lower() not in ("", item.expr.name.lower()):
+        return False
+    column = contract.column(item.expr.name)
+    return column is None or column.type is not Type.TIME
 
 
 def _spell_out_stars(
@@ -216,14 +222,16 @@ def _flaw(
     if unit is not None and column.name.lower() in unit.columns:
         what = f'"{column.name}" names the privacy unit'
         return what, "leave it out: synthetic rows stand for nobody"
-    if column.type in (None, Type.TIME):
+    if column.type is None:
         kind = column.sql_type.upper()
         hint = next((text for of, text in _INSTEAD.items() if kind.endswith(of)), "")
         hint = hint or next((text for of, text in _INSTEAD.items() if kind.startswith(of)), "")
         what = f'"{column.name}" is a {column.sql_type}: no synthetic values are made of it'
         return what, hint or "numbers, text, booleans, dates and timestamps can be made"
-    if column.domain is None and not (
-        free.is_new(column) or free.is_selected(column.type, column.sql_type)
+    if (
+        column.domain is None
+        and column.type is not Type.TIME
+        and not (free.is_new(column) or free.is_selected(column.type, column.sql_type))
     ):
         alter = f"ALTER TABLE {table} ALTER COLUMN {column.name} SET PRIVACY DOMAIN"
         what = f'the column "{column.name}" has no public domain'
@@ -255,6 +263,8 @@ def _column_of(
             raise refuse(node, *flaw)
         if column.domain is None and free.is_new(column):
             return replace(column, name=published), None
+        if column.type is Type.TIME:
+            return _minutes_of(published, column), rows.binder.bind(_minute_of_day(node))
     expr = rows.binder.bind(node)
     shape = rows.binder.shape(node, expr)
     if column is not None:  # of a LEFT JOIN's right side it may be NULL, too
@@ -267,6 +277,16 @@ def _column_of(
             node, what, "round it, bin it, or put it between two ends with LEAST, GREATEST"
         )
     return Column(name, shape.type, _sql_type(shape), domain), expr
+
+
+def _minutes_of(name: str, column: Column) -> Column:
+    """Returns a TIME as it is measured, as its minute of the day, of which all are public."""
+    return Column(name, Type.INTEGER, column.sql_type, Interval(0, LAST_MINUTE, nullable=True))
+
+
+def _minute_of_day(node: t.Node) -> t.Node:
+    hour, minute = (t.FunctionCall(part, (node,)) for part in ("hour", "minute"))
+    return t.Binary("+", t.Binary("*", hour, t.Literal(60)), minute)
 
 
 def _with_null(domain: ColumnDomain | None) -> ColumnDomain | None:

@@ -33,11 +33,14 @@ _ARROW = {
     "ENUM": pa.string(),
     "BOOLEAN": pa.bool_(),
     "DATE": pa.date32(),
+    "TIME": pa.time64("us"),  # a column of minutes of the day
     "TIMESTAMP": pa.timestamp("us"),
     "TIMESTAMP WITH TIME ZONE": pa.timestamp("us", "UTC"),
     "UUID": pa.string(),
 }
 MOST_VALUES = 1_000_000
+MINUTE = 60_000_000
+"""In microseconds."""
 _DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
 
 
@@ -96,9 +99,18 @@ def decode(
     else:
         bounds = np.asarray(attribute.bounds, dtype=np.int64)
         drawn = _whole_numbers(bounds[inside], bounds[inside + 1], positions)
-    if attribute.column.type is Type.DATE:
+    return _whole_values(drawn, target, missing)
+
+
+def _whole_values(
+    drawn: NDArray[np.int64], target: Any, missing: NDArray[np.bool_] | None = None
+) -> Any:
+    """Returns whole numbers as the column's type has them: days, microseconds, minutes of a day."""
+    if pa.types.is_date32(target):
         return arrow.numbers(drawn.astype(np.int32), missing).cast(target)
-    return arrow.numbers(drawn, missing).cast(target)
+    return arrow.numbers(drawn * MINUTE if pa.types.is_time64(target) else drawn, missing).cast(
+        target
+    )
 
 
 def _on_lattice(
@@ -169,8 +181,7 @@ def values_of(attribute: Attribute) -> tuple[Any, NDArray[np.int64]] | None:
     if attribute.column.type is Type.REAL or last - first > MOST_VALUES:
         return None
     whole = np.arange(first, last, dtype=np.int64)
-    days = attribute.column.type is Type.DATE
-    arrow_values = arrow.numbers(whole.astype(np.int32) if days else whole).cast(target)
+    arrow_values = _whole_values(whole, target)
     levels = np.searchsorted(np.asarray(attribute.bounds), whole, side="right") - 1
     if attribute.size > len(attribute.bounds) - 1:
         arrow_values = pa.concat_arrays([arrow_values, pa.nulls(1, target)])

@@ -935,6 +935,34 @@ MUTANTS = (
         LISTS,
     ),
     Mutant(
+        "whatever is equated with a link says whose a row is",
+        K + "sql/relations.py",
+        "left.origins.get(mine) == (via.table.lower(), via.parent.lower())",
+        "True",
+        LISTS,
+    ),
+    Mutant(
+        "whatever is equated with what a link leads to says whose a row is",
+        K + "sql/relations.py",
+        "            and right.origins.get(theirs) == link\n",
+        "",
+        LISTS,
+    ),
+    Mutant(
+        "text that a collation calls equal says whose a row is",
+        K + "sql/relations.py",
+        "via is None or has_collation(self.contract)",
+        "via is None",
+        LISTS,
+    ),
+    Mutant(
+        "a column that a join took away says whose a row is",
+        K + "sql/relations.py",
+        "            if column in self.columns\n",
+        "",
+        LISTS,
+    ),
+    Mutant(
         "rows of a unit are counted for each link",
         K + "sql/dialect.py",
         "GROUP BY unit HAVING sum(n) > {3}",
@@ -963,13 +991,6 @@ MUTANTS = (
         LISTS,
     ),
     Mutant(
-        "rows without a link are kept",
-        K + "sql/relations.py",
-        "WHERE {self.link} IS NOT NULL{tests}",
-        "WHERE true{tests}",
-        LISTS,
-    ),
-    Mutant(
         "a list is empty unless a unit is beyond",
         K + "sql/dialect.py",
         "UNION ALL SELECT NULL, NULL, 0)",
@@ -986,8 +1007,8 @@ MUTANTS = (
     Mutant(
         "a bound of a statement's own lists units",
         K + "sql/relations.py",
-        "if most not in (m, m * self.scanned.unit.groups_per_unit):",
-        "if most < 0:",
+        " or most not in (m, m * g):",
+        ":",
         LISTS,
     ),
     Mutant(
@@ -1614,14 +1635,14 @@ MUTANTS = (
     Mutant(
         "partners may be another unit's",
         K + "sql/relations.py",
-        '[f"{LEFT}.{UNIT} {equals} {RIGHT}.{UNIT}", *tests]',
+        '[f"{LEFT}.{UNIT} {equals} {RIGHT}.{UNIT}"] * right.keep_units + tests',
         '[f"{LEFT}.{UNIT} = {RIGHT}.{UNIT}", *tests][pairwise:]',
         RELATIONS,
     ),
     Mutant(
         "rows of another unit keep a row from an anti join",
         K + "sql/relations.py",
-        '[f"{LEFT}.{UNIT} {equals} {RIGHT}.{UNIT}", *tests]',
+        '[f"{LEFT}.{UNIT} {equals} {RIGHT}.{UNIT}"] * right.keep_units + tests',
         '[f"{LEFT}.{UNIT} {equals} {RIGHT}.{UNIT}", *tests][not pairwise:]',
         RELATIONS,
     ),

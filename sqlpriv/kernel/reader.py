@@ -105,8 +105,9 @@ class Reader(AbstractContextManager["Reader"]):
         if self.fingerprint not in CATALOGS:
             tables: dict[str, TableContract] = {}
             bind_views(self._duckdb, self._engine.files)
-            rows = self._duckdb.execute(CATALOG, {"files": FORM}).fetchall()
-            for table, column, sql_type, required, unique, collated in rows:
+            for table, column, sql_type, required, unique, collated in self._duckdb.execute(
+                CATALOG, {"files": FORM}
+            ).fetchall():
                 type_, contract = type_of(sql_type), tables.get(table, TableContract(table, ()))
                 required &= type_ is not Type.REAL  # NOT NULL is no promise that there is no NaN
                 columns = (*contract.columns, Column(column, type_, sql_type, None, required))

@@ -97,7 +97,7 @@ class Kernel:
         bounded, *steady = self._verified[key]
         columns = zip(contract.columns, steady, strict=True)
         constant = {c.name.lower() for c, same in columns if same and c.domain is not None}
-        return {"bounded": bool(bounded), "constant": sorted({*constant, *named})}
+        return {"bounded": bool(bounded), "constant": sorted(constant.union(named))}
 
     @contextmanager
     def hold(self) -> Iterator[None]:

@@ -151,12 +151,13 @@ class Ledger:
         """
         unit = unit_table.lower()
         with self.begin() as db:
-            rows = db.execute(
-                "SELECT kind, nano, delta, yocto, per, until, whole FROM standing"
-                " WHERE unit_table = ? AND holder = ?",
-                (unit, holder),
-            )
-            if (row := rows.fetchone()) is None:
+            if (
+                row := db.execute(
+                    "SELECT kind, nano, delta, yocto, per, until, whole FROM standing"
+                    " WHERE unit_table = ? AND holder = ?",
+                    (unit, holder),
+                ).fetchone()
+            ) is None:
                 return None
             sums = self.running_sums(db)
             spending = sums.of(unit, who if holder == "*" and who else holder)

@@ -101,13 +101,11 @@ def reach_of(relation: a.Relation, contract: TableContract, partners: Partners) 
             read = {key.lower(): x.name.lower() if isinstance(x, a.Col) else "" for key, x in keys}
             wholes = [x for x in below.sides if x.rows and {*read.values()} <= x.types.keys()]
             of = min([below, *wholes], key=lambda side: side.rows)
-            aggregated = dict.fromkeys(
-                name.lower() for name in (*(fold.name for fold in folds), unit)
-            )
             return below._replace(
                 rows=of.rows if keys else 1,
                 limited=below.limited or not keys,
-                types=aggregated | {key: below.types.get(column) for key, column in read.items()},
+                types=dict.fromkeys(x.lower() for x in (*(fold.name for fold in folds), unit))
+                | {key: below.types.get(column) for key, column in read.items()},
                 alone=frozenset(key for key, column in read.items() if column in of.alone),
                 sides=(),
             )

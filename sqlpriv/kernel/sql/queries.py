@@ -119,10 +119,12 @@ def render(queries: Sequence[a.Query], contract: TableContract, hash_key: int) -
         + f" AS {x}"
         for x, how in totals.items()
     ]
-    rows, within = _rows(columns, scope, strata, kept != KEEP_ALL), ""
-    if kept != KEEP_ALL and not strata:
-        beyond, within = scope.halves("u", columns, scope.unit.rows_per_unit, keep_units=False)
-        rows = beyond or rows
+    beyond, within = (
+        scope.halves("u", columns, scope.unit.rows_per_unit, keep_units=False)
+        if kept != KEEP_ALL and not strata
+        else ("", "")
+    )
+    rows = beyond or _rows(columns, scope, strata, kept != KEEP_ALL)
     sql = (
         f"WITH rows AS ({rows}),\nkept AS ({kept}{within}),\n"
         f"joint AS (SELECT {', '.join(sums)} FROM kept"
@@ -198,9 +200,9 @@ def render_groups(
         for x, text in zip(map(scope.value, exprs), texts, strict=True)
         if text != x
     ]
-    named = ", ".join(f"{text} AS k{i}" for i, text in enumerate(texts))
-    keys = [f"k{i}" for i in range(len(texts))]
-    kept, k = bounding(dict.fromkeys(keys, ""), scope, ()), ", ".join(keys)
+    keys = {f"k{i}": text for i, text in enumerate(texts)}
+    named = ", ".join(f"{text} AS {key}" for key, text in keys.items())
+    kept, k = bounding(keys, scope, ()), ", ".join(keys)
     return (
         f"WITH rows AS (SELECT DISTINCT {scope.owner} AS u, {named}{scope.source(*whole)}),\n"
         f"kept AS ({kept})\n"

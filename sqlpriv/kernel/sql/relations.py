@@ -9,6 +9,9 @@ alone (`rank_order`). Where the snapshot was found to satisfy the declared bound
 row and is left out. Statements with strata rank by all columns, whichever they read: what is
 charged to strata rests on a unit's rows being in the same ones in all of them.
 
+Claim: a side whose link is equated with what it leads to needs no unit of its own
+(`_equates_link`): its rows meet rows of their own unit alone, as where the units are compared.
+
 Claim: so no unit has more than `Reach.rows` rows in a join or union, whatever the tables hold.
 Where that is no more than the bound of the query keeps, bounding the result would change no row:
 the relation is bounded as it is written. Rows that one unit has of a public table are not counted
@@ -31,7 +34,7 @@ from hashlib import sha256
 
 from sqlpriv.errors import KernelError, Refused
 from sqlpriv.kernel.proof.sensitivity import bound_of, fold_ends, lattice_of
-from sqlpriv.kernel.proof.unit_rows import reach_of
+from sqlpriv.kernel.proof.unit_rows import equated_columns, reach_of
 from sqlpriv.kernel.sql.dialect import DIALECTS, Dialect
 from sqlpriv.kernel.sql.expressions import COMPUTED, ROW, SQL_TYPES, Expressions
 from sqlpriv.kernel.terms import algebra as a
@@ -76,9 +79,11 @@ class Scope(Expressions):
     ) -> None:
         super().__init__(DIALECTS[contract.engine])
         self.relation, self.contract, self.hash_key, self.used = relation, contract, hash_key, used
-        # of rows of one private table: which; a row's link, else its unit; all with what these meet
-        self.scanned: TableContract | None = None
-        self.lists, self.link, self.outer = lists, "", ""
+        # of rows of one table: which; a row's link, else its unit; all, with what links lead to
+        self.scanned = contract
+        self.lists, self.link, self.outer, self.keep_units = lists, "", "", True
+        # by column the table and the column that it is, as stored, of a row of this row's unit
+        self.origins: dict[str, tuple[str, str]] = {}
         # nobody counts partners in a public table here: they are more than any bound
         self.reach = reach_of(relation, contract, lambda *_: 10**9)
         self.facts, self.of_one_table = (
@@ -142,7 +147,7 @@ class Scope(Expressions):
                 replace(column, name=scan.prefix + column.name),
                 f"{ROW}.{self.dialect.identifier(column.name)}",
             )
-        self.base, self.of_one_table = self._table(table, ROW), True
+        self.base, self.of_one_table, self.scanned = self._table(table, ROW), True, table
         if table.unit is None and table.public:
             return
         if table.unit is None:
@@ -153,7 +158,11 @@ class Scope(Expressions):
         self.facts = TableFacts(
             table.facts.bounded, frozenset(scan.prefix + c for c in table.facts.constant)
         )
-        self.scanned, self.outer = table, self.base
+        self.outer = self.base
+        self.origins = {
+            (scan.prefix + c.name).lower(): (table.table.lower(), c.name.lower())
+            for c in table.columns
+        }
         while link := table.via:  # up to the table that names the unit
             up, above = (
                 self.contract.contract_of(link.table, on_the_way=True),
@@ -197,13 +206,16 @@ class Scope(Expressions):
         ops.one([self.type(join.on)], ops.BOOLEANS, "ON")
         self.owner, self.owner_type = left.owner and f"{LEFT}.{UNIT}", left.owner_type
         pairwise = join.kind in ("inner", "semi")
+        right.keep_units = not self._equates_link(join.on, left, right)
+        if right.facts.bounded and not right.keep_units:
+            right.base, right.owner = right._table(right.scanned, ROW), right.link
         tests, partners = [self.value(join.on)], right.as_select()
         if self.owner and pairwise:
             tests = [self._join_test(test, left, right) for test in ops.conjuncts(join.on)]
         if right.owner:
             left.check_same_unit(right)
             equals = "IS NOT DISTINCT FROM" if pairwise else "="
-            tests = [f"{LEFT}.{UNIT} {equals} {RIGHT}.{UNIT}", *tests]
+            tests = [f"{LEFT}.{UNIT} {equals} {RIGHT}.{UNIT}"] * right.keep_units + tests
             partners = right.never_empty() if pairwise else partners
         sides = (f"({left.as_select()}) AS {LEFT}", f"({partners}) AS {RIGHT}")
         self.base = f" {self.dialect.forms[join.kind]} ".join(sides) + f" ON {' AND '.join(tests)}"
@@ -212,11 +224,35 @@ class Scope(Expressions):
             for column, _ in right.exports():
                 del self.columns[column.name.lower()]
                 self.types.pop(column.name.lower(), None)
+        self.origins = {
+            column: origin
+            for column, origin in (left.origins | right.origins).items()
+            if column in self.columns
+        }
         # of a left row without a partner the right columns are NULL
         self.facts = replace(
             self.facts,
             constant=left.facts.constant
             | (right.facts.constant if join.kind == "inner" else frozenset()),
+        )
+
+    def _equates_link(self, on: a.Expr, left: "Scope", right: "Scope") -> bool:
+        """Returns whether a condition equates the links of one table's rows, which are the right
+        side, with the column that they lead to, as it stands in left rows.
+
+        Claim: such a left row is made of a row of the table that the link leads to, and both are of
+        one unit (joins are inside units). The column is UNIQUE there, so the right row's link leads
+        to that very row: the right row is of the left one's unit, and nobody need ask which. Only
+        values that are equal byte by byte say so, and no text of a table with a collation.
+        """
+        via = right.scanned.via if right.of_one_table else None
+        if via is None or has_collation(self.contract):
+            return False
+        link = right.scanned.table.lower(), via.column.lower()
+        return any(
+            left.origins.get(mine) == (via.table.lower(), via.parent.lower())
+            and right.origins.get(theirs) == link
+            for mine, theirs in equated_columns(on)
         )
 
     def _join_test(self, test: a.Expr, left: "Scope", right: "Scope") -> str:
@@ -316,8 +352,10 @@ class Scope(Expressions):
         cast, literal = self.dialect.cast, self.dialect.literal
         aggregate = f"{fold.kind}({cast(lattice, 'HUGEINT')})"
         if type_ is Type.INTEGER:
-            clamped = cast(self.clamp(aggregate, int(low), int(high)), "BIGINT")
-            return replace(whole, domain=Interval(int(low), int(high))), clamped
+            return (
+                replace(whole, domain=Interval(int(low), int(high))),
+                cast(self.clamp(aggregate, int(low), int(high)), "BIGINT"),
+            )
         n = cast(f"count({lattice})", "HUGEINT") if fold.kind == "sum" else "1"
         step, middle = literal(float(grid.step)), literal(float(grid.middle))
         text = f"({cast(aggregate, 'DOUBLE')} * {step} + {middle} * {cast(n, 'DOUBLE')})"
@@ -374,7 +412,7 @@ class Scope(Expressions):
         }
         order, most = self.rank_order([UNIT, *(names | texts).values()]), self.reach.rows
         columns = {names[n]: self.texts[n] for n in names}
-        beyond, within = self.halves(UNIT, columns, most)
+        beyond, within = self.halves(UNIT, columns, most, self.keep_units)
         kept = self.dialect.form(
             "kept",
             beyond or self.select([(column, self.texts[n]) for n, column in self.columns.items()]),
@@ -384,7 +422,9 @@ class Scope(Expressions):
             f"count(*) > {most}",
             f"row_number() OVER (PARTITION BY {UNIT} ORDER BY {order}) <= {most}",
         )
-        self.base, self.owner = f"({kept}{within}) AS {ROW}", f"{ROW}.{UNIT}"
+        self.base = f"({kept}{within}) AS {ROW}"
+        # where nobody reads units, rows of no unit are out already
+        self.owner = f"{ROW}.{UNIT}" if self.keep_units else "true"
         self.texts = {n: f"{ROW}.{text}" for n, text in names.items()}
         self.reach, self.predicates, self.layers = self.reach._replace(limited=True), [], {}
         return self
@@ -414,10 +454,9 @@ class Scope(Expressions):
         do. So the first unit beyond sets up no table and spares, or costs, no scan. For the same
         reason the test of a row's unit reads the row's link, too: it stays above the join.
         """
-        if self.lists is None or self.scanned is None or self.scanned.unit is None:
-            return "", ""
-        m, rows = self.scanned.unit.rows_per_unit, self._table(self.scanned, ROW)
-        if most not in (m, m * self.scanned.unit.groups_per_unit):
+        declared, rows = self.scanned.unit or self.unit, self._table(self.scanned, ROW)
+        m, g = declared.rows_per_unit, declared.groups_per_unit
+        if self.lists is None or not self.of_one_table or most not in (m, m * g):
             return "", ""
         select = self.dialect.form("links", self.link, self.owner, self.outer, most)
         texts = rows, f'memory.sqlpriv."{sha256(select.encode()).hexdigest()}"', self.link

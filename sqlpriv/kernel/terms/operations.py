@@ -204,8 +204,11 @@ def type_of(sql_type: str) -> Type | None:
     >>> type_of("DECIMAL(15,2)"), type_of("INTEGER[]"), type_of("TIME WITH TIME ZONE")
     (<Type.REAL: 'real'>, None, None)
     """
-    whole = sql_type.upper().replace(" WITH TIME ZONE", "TZ")
-    name = "" if sql_type.endswith("]") else whole.split("(")[0].strip()
+    name = (
+        ""
+        if sql_type.endswith("]")
+        else sql_type.upper().replace(" WITH TIME ZONE", "TZ").split("(")[0].strip()
+    )
     return next((type_ for type_, names in _NAMES.items() if name in names.split()), None)
 
 

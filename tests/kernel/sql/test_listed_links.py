@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ from sqlpriv.kernel.terms.contract import (
     UNDECLARED,
     Column,
     TableContract,
+    TableFacts,
     Type,
     contracts_in_force,
 )
@@ -43,6 +45,8 @@ X, DAY = a.Col("l.x"), a.Key(a.Col("o.day"), (0, 1, 2))
 BY_X, BY_ANY = a.Key(X, (0, 1, 2)), a.Key(a.Col("x"), (0, 1, 2))
 FEW = a.Where(LINES, a.Call(">", (X, a.Lit(0, Type.INTEGER))))
 SAME = a.Call("=", (a.Col("l.o"), a.Col("o.o")))
+OTHER = a.Call("<=", (X, a.Col("o.day")))
+THIRD = a.Call("=", (a.Col("m.o"), a.Col("o.o")))
 QUERIES: dict[str, list[a.Query]] = {
     "lines": [a.Count(LINES, (), (BY_X,)), a.Sum(LINES, a.Col("l.y"), 0, 9)],
     "some lines": [a.Count(FEW, (), (BY_X,))],
@@ -68,13 +72,13 @@ def contract(table: str = "lines", bound: int = 4) -> TableContract:
 
 @pytest.fixture
 def shop(engine: Engine) -> Iterator[Engine]:
-    """Customers of none to seven orders, of none to three lines; orders of nobody and of one who is
+    """Customers of one to seven orders, of none to three lines; orders of nobody and of one who is
     not there; lines of no order, and of one that is not there."""
     drawn = random.Random(18)
     orders = [
         (10 * i + j, who, drawn.randint(0, 3))
         for i, who in enumerate([*(f"c{i}" for i in range(40)), None, "nobody"])
-        for j in range(drawn.randint(0, 7))
+        for j in range(drawn.randint(1, 7))
     ]
     lines = [
         (o, drawn.randint(0, 3), drawn.randint(0, 9))
@@ -102,6 +106,82 @@ def test_the_same_rows_are_kept_as_without_lists(
         for answer, counted in zip(answers, expected, strict=True):
             assert answer.tolist() == counted.tolist()
             assert answer.any()
+
+
+KINDS = ("inner", "left", "semi", "anti")
+JOINS = {kind: a.Join(ORDERS, FEW, SAME, kind) for kind in KINDS} | {
+    "by the other column, too": a.Join(ORDERS, FEW, a.Call("and", (SAME, OTHER))),
+    "by another column": a.Join(ORDERS, LINES, a.Call("=", (X, a.Col("o.day")))),
+    "another column with the key": a.Join(ORDERS, LINES, a.Call("=", (X, a.Col("o.o")))),
+    "the link with another column": a.Join(
+        ORDERS, LINES, a.Call("=", (a.Col("l.o"), a.Col("o.day")))
+    ),
+    "twice": a.Join(a.Join(ORDERS, LINES, SAME), a.Scan("lines", "m."), THIRD),
+}
+
+
+@pytest.mark.parametrize("holds", [True, False])
+@pytest.mark.parametrize("which", JOINS)
+def test_a_link_that_is_equated_says_whose_a_row_is(
+    which: str, holds: bool, shop: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same rows meet as where each side's unit is looked up, whether all bounds hold or not."""
+    made = contract("orders", 40 if holds else 4)
+    facts = TableFacts(bounded=holds)
+    others = {name: replace(of, facts=facts) for name, of in made.others.items()}
+    made = replace(others["orders"], others=others)
+    made = replace(made, others={name: replace(of, others=others) for name, of in others.items()})
+    if holds:
+        shop.duckdb.execute(
+            "DELETE FROM orders WHERE c IN (SELECT c FROM orders GROUP BY c HAVING count(*) > 2)"
+        )
+    queries = [a.Count(a.Bounded(JOINS[which], 50, 1), (), (DAY,))]
+    (answer,) = shop.exact(queries, made)
+    spared = render(queries, made, 7).sql
+    monkeypatch.setattr(Scope, "_equates_link", lambda *_: False)
+    (expected,) = shop.exact(queries, made)
+    assert answer.tolist() == expected.tolist()
+    assert answer.any() or which == "another column with the key"
+    assert (spared == render(queries, made, 7).sql) is (" column" in which and "too" not in which)
+
+
+def test_text_that_a_collation_calls_equal_says_nothing(engine: Engine) -> None:
+    """Two customers' orders, "a" and "A": a line of the one meets no order of the other."""
+    tables = {"orders": {"o": "VARCHAR", "c": "VARCHAR"}, "lines": {"o": "VARCHAR", "x": "INTEGER"}}
+    catalog = [
+        TableContract(
+            name,
+            tuple(Column(c, type_of(kind), kind) for c, kind in columns.items()),
+            unique=frozenset({"o"} if name == "orders" else ()),
+            collated=True,
+        )
+        for name, columns in tables.items()
+    ]
+    customers = TableContract("customers", (Column("c", Type.TEXT, "VARCHAR"),))
+    bodies = {t: {**UNDECLARED, **DECLARED[t]} for t in DECLARED}
+    made = contracts_in_force(
+        [replace(customers, unique=frozenset({"c"})), *catalog],
+        json.loads(json.dumps(bodies)),
+        {},
+        1,
+    )["orders"]
+    engine.duckdb.execute(
+        "CREATE OR REPLACE TABLE orders (o VARCHAR COLLATE NOCASE, c VARCHAR);"
+        "CREATE OR REPLACE TABLE lines (o VARCHAR COLLATE NOCASE, x INTEGER);"
+        "INSERT INTO orders VALUES ('a', 'ann'), ('A', 'bob'); INSERT INTO lines VALUES ('a', 1)"
+    )
+    joined = a.Join(a.Scan("orders", "o."), a.Scan("lines", "l."), SAME)
+    assert engine.exact([a.Count(a.Bounded(joined, 9, 1))], made)[0].tolist() == [1]
+    engine.duckdb.execute("DROP TABLE orders; DROP TABLE lines")
+
+
+def test_the_name_of_a_column_that_is_gone_says_nothing() -> None:
+    """A semi join takes the order's number away, and its name is given to something else."""
+    gone = a.Join(a.Scan("lines", "m."), ORDERS, THIRD, "semi")
+    renamed = a.Derive(gone, "o.o", a.Col("m.x"))
+    sql = render([a.Count(a.Join(renamed, LINES, SAME))], contract(), 7).sql
+    same_unit = "sqlpriv_left.sqlpriv_unit IS NOT DISTINCT FROM sqlpriv_right.sqlpriv_unit"
+    assert sql.count(same_unit) == 2
 
 
 def test_what_is_listed(shop: Engine) -> None:

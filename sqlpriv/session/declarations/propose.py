@@ -95,6 +95,7 @@ def _table_lines(
         return [
             *lines,
             "-- No column seems to name whom a row is about: every row is taken for a unit.",
+            *_nested_unit(profile),
             f"-- If nobody is in this table, write instead: ALTER TABLE {t} SET PUBLIC;",
             f"CREATE OR REPLACE TABLE {t} AS SELECT row_number() OVER () AS row_id,"
             f" COLUMNS(lambda c: c <> 'row_id') FROM {t};",
@@ -122,6 +123,20 @@ def _table_lines(
     if link is None:
         lines.append(budget)
     return lines
+
+
+def _nested_unit(profile: TableProfile) -> list[str]:
+    """Returns how a field that may name units becomes a column; nothing where there is none."""
+    nested = profile.nested_identifier()
+    if nested is None:
+        return []
+    t, new = written_name(profile.table), written_name("_".join(nested))
+    field = ".".join(map(name, nested))
+    return [
+        f"-- {'.'.join(nested)} may do so. If that is who is to be protected, run this, then"
+        " propose anew:",
+        f"-- CREATE OR REPLACE TABLE {t} AS SELECT *, {field} AS {new} FROM {t};",
+    ]
 
 
 def _other_units(profile: TableProfile, unit: ColumnProfile) -> list[str]:

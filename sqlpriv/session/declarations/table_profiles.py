@@ -46,6 +46,9 @@ _IDENTIFIER = re.compile(
     re.IGNORECASE,
 )
 
+_FIELD = re.compile(r'(?:^|, )"?(\w+)"? (?=[A-Z])')
+"""The names of a STRUCT's fields, in its type."""
+
 _PEOPLE = re.compile(
     r"person|patient|customer|client|user|member|household|employee|student|pupil|subject"
     r"|participant|respondent|rider|driver|passenger|guest|donor|tenant|resident|subscriber|player",
@@ -117,6 +120,15 @@ class TableProfile:
                 return candidates[0]
         return None
 
+    def nested_identifier(self) -> tuple[str, str] | None:
+        """Returns a STRUCT's column and the field that may name who a row is about: user, id."""
+        for column in self.columns:
+            if column.type.startswith("STRUCT("):
+                for field in _FIELD.findall(column.type[len("STRUCT(") : -1]):
+                    if _IDENTIFIER.search(f"{column.name}_{field}"):
+                        return column.name, field
+        return None
+
     def repeated_identifiers(self) -> list[ColumnProfile]:
         """Returns the columns that may name units of several rows each."""
         fewest = max(MOST_LEVELS, self.rows / MOST_ROWS)
@@ -124,7 +136,11 @@ class TableProfile:
 
     def _identifiers(self) -> list[ColumnProfile]:
         return [
-            c for c in self.columns if _IDENTIFIER.search(c.name) and not c.type.startswith("D")
+            column
+            for column in self.columns
+            if _IDENTIFIER.search(column.name)
+            and is_ordered(column.type)
+            and not column.type.startswith("D")
         ]
 
 

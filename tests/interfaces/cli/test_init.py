@@ -376,3 +376,20 @@ def test_of_a_folder_without_rows_nothing_stays_behind(tmp_path: Path) -> None:
     done = run(folder, "--vault", tmp_path / "empty.duckdb")
     assert (done.exit_code, "holds no rows" in done.output) == (2, True)
     assert [path.name for path in tmp_path.iterdir()] == ["empty"]
+
+
+def test_a_field_that_names_people_is_pointed_out(tmp_path: Path) -> None:
+    """Events of 80 users in JSON: each event was taken for a unit, and users were not spoken of."""
+    source, vault = tmp_path / "events.jsonl", tmp_path / "events.duckdb"
+    with duckdb.connect() as engine:
+        engine.execute(
+            "COPY (SELECT {'id': i % 80, 'name': 'u'} AS user, {'at': i} AS kind, i % 3 AS value"
+            f" FROM range(400) r(i)) TO '{source}'"
+        )
+    lines = run(source, "--vault", vault).stdout.splitlines()
+    at = next(i for i, line in enumerate(lines) if line.startswith("-- user.id may do so."))
+    with Session(vault, role="owner") as owner:
+        owner.execute(lines[at + 1].removeprefix("-- "))
+    again = run(vault, "--to", tmp_path / "again.sql").stdout
+    assert "ALTER TABLE events ADD PRIVACY_KEY (user_id);" in again
+    assert "may do so" not in again

@@ -104,10 +104,9 @@ def test_a_budget_of_periods_says_what_it_promises_and_shows_all_that_was_spent(
         ).message
         (budget,) = rows(owner.execute("SHOW PRIVACY BUDGET"))
     assert said == (
-        "the budget of people is pure epsilon = 1, delta = 0 in each month (UTC): what a unit loses"
-        " is bounded by this in every month, and adds up over them, to at most epsilon = 12 in 12"
-        " of them; in all, at most epsilon = 12, whatever was spent before counted in; nothing"
-        " after 2999-12-31"
+        "the budget of people is pure epsilon = 1, delta = 0 in each month (UTC): a unit loses at"
+        " most this in every month, and at most epsilon = 12 in all, with what was spent before;"
+        " nothing after 2999-12-31"
     )
     shown = {
         "per": "month",

@@ -31,16 +31,14 @@ def claim_over_time(budget: Budget) -> str:
     """Returns what a budget of periods promises, in words for the owner."""
     words = ""
     if budget.per:
+        words = f" in each {budget.per} (UTC): a unit loses at most this in every {budget.per}"
+    if budget.per and not budget.whole:
         year = {"day": 366, "week": 53, "month": 12, "quarter": 4, "year": 1}[budget.per]
         in_a_year = epsilon_shown(type(budget.total)(budget.total.nano * year), budget.delta)
-        words = (
-            f" in each {budget.per} (UTC): what a unit loses is bounded by this in every"
-            f" {budget.per}, and adds up over them, to at most epsilon = {in_a_year:.6g} in"
-            f" {year} of them"
-        )
+        words += f", and their sum: at most epsilon = {in_a_year:.6g} in {year} of them"
     if budget.whole:
         whole = epsilon_shown(type(budget.total)(budget.whole), budget.delta)
-        words += f"; in all, at most epsilon = {whole:.6g}, whatever was spent before counted in"
+        words += f", and at most epsilon = {whole:.6g} in all, with what was spent before"
     if not budget.until:
         return words
     is_past = budget.until < dt.datetime.now(dt.UTC).date().isoformat()

@@ -23,6 +23,7 @@ from sqlpriv.dialect.clauses import Clauses
 from sqlpriv.dialect.common_tables import bare_name, common_table, used_common_tables
 from sqlpriv.dialect.division.grouped_select import GroupedSelect
 from sqlpriv.dialect.division.neighbour_rows import with_neighbours_joined
+from sqlpriv.dialect.division.outer_keys import ColumnsOf, with_outer_tables_named
 from sqlpriv.dialect.division.parts import (
     Attempt,
     Division,
@@ -35,7 +36,7 @@ from sqlpriv.dialect.division.parts import (
     stored_tables,
 )
 from sqlpriv.dialect.division.public_rows import RunPublic, with_public_rows
-from sqlpriv.dialect.division.row_sets import with_rows_grouped
+from sqlpriv.dialect.division.row_sets import select_keys_alone, with_rows_grouped
 from sqlpriv.dialect.division.unit_windows import RowNames, with_windows_joined
 from sqlpriv.dialect.division.written_rows import with_written_rows
 from sqlpriv.dialect.marks import clauses_mark, duckdb_text, marked_name
@@ -43,6 +44,8 @@ from sqlpriv.dialect.reading.parsed_query import ParsedQuery
 from sqlpriv.errors import Refused
 from sqlpriv.statements.tree import Origin
 
+_WAYS = ((False, False), (True, False), (False, True))
+"""How a SELECT is parted: `ends` and `counted` of `GroupedSelect`, in the order in which tried."""
 MOST = 100
 """Queries that are tried for one statement."""
 
@@ -54,6 +57,7 @@ def divide(
     row_names: RowNames = lambda _: ("", frozenset()),
     whole: Refused | None = None,
     run_public: RunPublic = lambda *_: None,
+    columns_of: ColumnsOf = lambda _: None,
 ) -> Division | Refused | None:
     """Returns a statement in parts.
 
@@ -64,6 +68,7 @@ def divide(
         row_names: What tells the rows of a stored table apart, and units, by its lower-case name.
         whole: What an attempt at the whole statement came to; None where there was none.
         run_public: Runs a query over public tables.
+        columns_of: The lower-case columns of a stored table, by its lower-case name.
 
     Returns:
         The parts; why a part of the right form was refused; None where there is no such form.
@@ -74,6 +79,7 @@ def divide(
     divider = _Divider(query, is_private, attempt)
     if whole is not None:
         divider.note_refusal(whole)
+    with_outer_tables_named(divider.root, columns_of)
     with_rows_grouped(divider.root, divider.reads_private)
     with_neighbours_joined(divider.root, row_names, divider.reads_private)
     with_public_rows(divider.root, divider.reads_private, run_public)
@@ -144,12 +150,16 @@ class _Divider:
             return
         match query:
             case exp.Select():
-                answered = self._answer(query, query) or self._answer_grouped(query)
-                if not answered and not self._answer_grouped(query, ends=True):
+                answered = self._answer(query, query) or any(
+                    self._answer_grouped(query, *way) for way in _WAYS
+                )
+                if not answered:
                     self._descend(query)
             case exp.Pivot():
                 self._process_pivot(query)
             case exp.SetOperation():
+                for side in (query.left, query.right):
+                    select_keys_alone(side)
                 self._process(query.left)
                 self._process(query.right)
             case exp.Subquery():
@@ -165,9 +175,9 @@ class _Divider:
             place.replace(exp.select("*").from_(exp.to_table(name)))
         return bool(name)
 
-    def _answer_grouped(self, select: exp.Select, *, ends: bool = False) -> bool:
+    def _answer_grouped(self, select: exp.Select, ends: bool, counted: bool) -> bool:
         """Leaves to the tail what is computed of a SELECT's keys and aggregates."""
-        grouped = GroupedSelect(select, self.clauses, ends)
+        grouped = GroupedSelect(select, self.clauses, ends, counted)
         try:
             private, tail = grouped.divide()
         except NotDivisible:
@@ -198,6 +208,7 @@ class _Divider:
                 elif self.reads_private(node):
                     raise NotDivisible("raw columns never leave")
             elif isinstance(node, exp.Query) and node is not query:
+                select_keys_alone(node)
                 self._process(node)
 
     def _process_pivot(self, pivot: exp.Pivot) -> None:

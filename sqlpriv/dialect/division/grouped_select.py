@@ -32,11 +32,20 @@ from sqlpriv.dialect.division.value_frequencies import (
     key_that_is_given,
     over_frequencies,
 )
-from sqlpriv.dialect.marks import clauses_mark, duckdb_name, function_name, marked_name, row_count
+from sqlpriv.dialect.marks import (
+    clauses_mark,
+    duckdb_call,
+    duckdb_name,
+    function_name,
+    marked_name,
+    row_count,
+)
 
 _TAIL_CLAUSES = ("qualify", "order", "limit", "offset", "distinct", "windows")
 ANY_ROWS = "__any_rows"
 """The column of a private query for keys alone that counts rows, which nobody asked for."""
+ROWS_ERROR = "__rows_error"
+"""The column of its half-width."""
 _WRAPPERS = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)
 """What may stand between a window and its function."""
 
@@ -52,6 +61,8 @@ class GroupedSelect:
         values: The aggregates, each once; in the answer they have the names that DuckDB gives.
         keys_alone: Nothing is asked for but which keys there are; set by `divide`.
         ends: MIN and MAX are made of how often each value occurs (`value_frequencies`).
+        counted: Which keys there are is told by their counts, above the counts' half-widths, and
+            not by a list.
         asks_for_rows: The tail reads the private query's answer; set by `divide`.
         counts: Queries in the tail that are private by themselves; filled by `divide`.
     """
@@ -59,6 +70,7 @@ class GroupedSelect:
     select: exp.Select
     clauses: Mapping[str, Clauses]
     ends: bool = False
+    counted: bool = False
     keys: list[tuple[exp.Expr, str]] = field(default_factory=list)
     values: list[exp.Expr] = field(default_factory=list)
     keys_alone: bool = False
@@ -101,6 +113,10 @@ class GroupedSelect:
         values = [with_alias(value, duckdb_name(value)) for value in self.values]
         if not values:
             values = [with_alias(row_count(), ANY_ROWS)]
+        if self.counted and self.keys_alone:
+            values.append(with_alias(duckdb_call("error", row_count()), ROWS_ERROR))
+            tail.where(exp.column(ANY_ROWS) > exp.column(ROWS_ERROR), copy=False)
+            self.keys_alone = False
         private.set("expressions", [*price, *keys, *values])
         return private, tail
 

@@ -10,15 +10,17 @@ One private query answers for every row around, at one price.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from sqlglot import exp
 
+from sqlpriv.dialect.common_tables import bare_name, common_table
 from sqlpriv.dialect.division.parts import NotDivisible
-from sqlpriv.dialect.marks import MARK, duckdb_call, duckdb_name, function_name
+from sqlpriv.dialect.marks import MARK, duckdb_call, duckdb_name, function_name, marked_name
 
 _BEHIND = ("where", "qualify", "order", "limit", "offset", "distinct", "windows")
 _COUNTS = ("count", "count_if", "countif")
+ColumnsOf = Callable[[str], Collection[str] | None]
 Pairs = list[tuple[exp.Expr, exp.Expr]]
 """An expression over the inner rows, and the column around them that it equals."""
 
@@ -53,6 +55,45 @@ def without_outer_equalities(select: exp.Select) -> tuple[exp.Select, Pairs]:
         select = select.copy()
         select.set("where", exp.Where(this=exp.and_(*rest)) if rest else None)
     return select, pairs
+
+
+def with_outer_tables_named(root: exp.Expr, columns_of: ColumnsOf) -> None:
+    """Writes the table before a column that only a query around its own has.
+
+    Args:
+        root: Holds the query.
+        columns_of: The columns of a stored table, by its lower-case name; None of another.
+    """
+    for column in list(root.find_all(exp.Column)):
+        if column.table or marked_name(column) or isinstance(column.this, exp.Star):
+            continue
+        select = column.find_ancestor(exp.Select)
+        while isinstance(select, exp.Select):
+            sources = {alias: columns_of(table) for alias, table in _stored_sources(select)}
+            if any(columns is None for columns in sources.values()):
+                break  # it may be a column of a subquery
+            having = [x for x, names in sources.items() if column.name.lower() in (names or ())]
+            if having:
+                if len(having) == 1 and select is not column.find_ancestor(exp.Select):
+                    column.set("table", exp.to_identifier(having[0], quoted=True))
+                break
+            select = select.find_ancestor(exp.Select)
+
+
+def _stored_sources(select: exp.Select) -> list[tuple[str, str]]:
+    """Returns the alias of each source of a SELECT, and its table's name; '' of a subquery."""
+    source = select.args.get("from_")
+    parts = [source, *(select.args.get("joins") or ())] if source is not None else []
+    parts += [exp.From(this=one) for one in select.args.get("laterals") or ()]
+    return [
+        (
+            part.this.alias_or_name.partition(MARK)[0],
+            bare_name(part.this)
+            if isinstance(part.this, exp.Table) and common_table(part.this) is None
+            else "",
+        )
+        for part in parts
+    ]
 
 
 def _names_in_from(query: exp.Expr) -> set[str]:

@@ -77,6 +77,23 @@ def _is_outermost(node: exp.Expr, root: exp.Expr) -> bool:
     return node.parent is root or node is root
 
 
+def select_keys_alone(query: exp.Expr) -> None:
+    """Writes rows as they are stored as DISTINCT ones where repeated rows count once: behind IN and
+    EXISTS, and as sides of UNION, INTERSECT and EXCEPT without ALL."""
+    select = query.unnest() if isinstance(query, exp.Subquery) else query
+    around = query.parent
+    once = isinstance(around, exp.In | exp.Exists) or (
+        isinstance(around, exp.SetOperation) and around.args.get("distinct")
+    )
+    if not (once and isinstance(select, exp.Select) and _has_raw_rows(select)):
+        return
+    if isinstance(around, exp.Exists):
+        price = [item for item in select.expressions if clauses_mark(item)]
+        select.set("expressions", [*price, exp.Literal.number(1)])
+    elif not any(select.args.get(name) for name in ("limit", "offset", "distinct", "qualify")):
+        select.set("distinct", exp.Distinct())
+
+
 def _has_raw_rows(query: exp.Expr) -> bool:
     """Returns whether a query gives rows as they are stored, or a side of it does."""
     query = query.unnest() if isinstance(query, exp.Subquery) else query

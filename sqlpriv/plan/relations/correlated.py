@@ -14,7 +14,7 @@ each value that the row's column is declared to have; the answers are public num
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -43,6 +43,9 @@ _KEY, _VALUE, _OWN = "sqlpriv_key", "sqlpriv_value", "sqlpriv_own"
 """Columns of a joined subquery and its own table, under names that no statement has."""
 
 
+StoredValues = Callable[[str, str], tuple[Value, ...] | None]
+
+
 class LookedUpColumn(NamedTuple):
     """The column of the row around that a subquery looks at, its table's alias and its values."""
 
@@ -67,8 +70,16 @@ def join_correlated(select: t.Select, contracts: Contracts) -> t.Select:
     return replace(select, items=items, where=where, source=joins.source, stages=stages)
 
 
-def lookup_of(part: t.Subquery, select: t.Select, contracts: Contracts) -> LookedUpColumn | None:
+def lookup_of(
+    part: t.Subquery, select: t.Select, contracts: Contracts, stored_values: StoredValues
+) -> LookedUpColumn | None:
     """Returns what a subquery over public tables asks of the row around it; None if nothing.
+
+    Args:
+        part: The subquery.
+        select: The statement around it.
+        contracts: By lower-case name.
+        stored_values: What a column of a public table holds, by the table and the column.
 
     Raises:
         Refused: It looks at several columns, or at one without a public list of values.
@@ -81,9 +92,12 @@ def lookup_of(part: t.Subquery, select: t.Select, contracts: Contracts) -> Looke
     for alias, contract in tables_of(from_source(select), contracts):
         shape = scope_of(contract).get(names[0].name.lower())
         if names[0].table.lower() in ("", alias.lower()) and shape and len(names) == 1:
-            if shape.values is None or len(shape.values) > MOST:
+            listed = shape.values
+            if listed is None and contract.public:
+                listed = stored_values(contract.table, names[0].name)
+            if listed is None or len(listed) > MOST:
                 break
-            values = tuple(value for value in shape.values if value is not None)
+            values = tuple(value for value in listed if value is not None)
             return LookedUpColumn(names[0], alias, values)
     message = f"this subquery is answered for each value of {' and '.join(n.name for n in names)}"
     raise refuse(

@@ -7,7 +7,7 @@ other years are gone before the join. Row expressions cannot fail, so their orde
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from sqlpriv.kernel.terms import algebra as a
@@ -89,6 +89,68 @@ def _join_one_by_one(left: a.Relation, right: a.Relation) -> a.Join:
     if isinstance(right, a.Join) and right.kind == "inner" and right.on == YES:
         return _join_one_by_one(_join_one_by_one(left, right.left), right.right)
     return a.Join(left, right, YES)
+
+
+def with_connected_joins(
+    relation: a.Relation, private: Collection[str], contracts: Contracts
+) -> a.Relation:
+    """Returns a relation whose inner joins each have a condition, where an order of them has.
+
+    `FROM dates, suppliers, orders` lists tables in any order, and the conditions tie dates and
+    suppliers to orders alone: in the written order every date would meet every supplier first.
+    Private tables come first here, then each time a table that a condition ties to those before.
+
+    Args:
+        relation: What FROM and WHERE give.
+        private: Its columns of private tables, lower case.
+        contracts: Of all tables that the relation reads, by lower-case name.
+    """
+    match relation:
+        case a.Join(kind="inner"):
+            parts, conditions = _joined_parts(relation)
+            if YES not in conditions:
+                return relation
+            joined = _in_tied_order(parts, conditions, private, contracts)
+            for test in (test for on in conditions for test in _tests(on)):
+                joined = place_filter(joined, test, contracts)
+            return joined
+        case a.Join(left):
+            return replace(relation, left=with_connected_joins(left, private, contracts))
+        case a.Where(source) | a.Derive(source) | a.Bounded(source):
+            return replace(relation, source=with_connected_joins(source, private, contracts))
+    return relation
+
+
+def _in_tied_order(
+    parts: Sequence[a.Relation],
+    conditions: Sequence[a.Expr],
+    private: Collection[str],
+    contracts: Contracts,
+) -> a.Relation:
+    """Returns the product of some parts, each tied to those before it where one that waits is."""
+    names = [column_names(part, contracts) for part in parts]
+    used = [columns_read(test) for on in conditions for test in _tests(on)]
+    waiting = sorted(range(len(parts)), key=lambda part: names[part].isdisjoint(private))
+    joined, here = parts[waiting[0]], names[waiting[0]]
+    del waiting[0]
+    while waiting:
+        tied = (
+            part
+            for part in waiting
+            if any(x <= here | names[part] and x & here and x & names[part] for x in used)
+        )
+        part = next(tied, waiting[0])
+        waiting.remove(part)
+        joined, here = a.Join(joined, parts[part], YES), here | names[part]
+    return joined
+
+
+def _joined_parts(relation: a.Relation) -> tuple[list[a.Relation], list[a.Expr]]:
+    """Returns what inner joins join, from left to right, and the condition of each join."""
+    if not (isinstance(relation, a.Join) and relation.kind == "inner"):
+        return [relation], []
+    (left, first), (right, second) = map(_joined_parts, (relation.left, relation.right))
+    return left + right, [*first, *second, relation.on]
 
 
 def _shared_conjuncts(predicate: a.Expr) -> list[a.Expr]:

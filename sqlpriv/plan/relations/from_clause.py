@@ -23,7 +23,11 @@ from sqlpriv.plan.expressions.facts.value_facts import scope_of
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.relations.contribution_bound import with_all_partners
 from sqlpriv.plan.relations.derived_tables import MET_ONCE, aggregate_per_unit, project, unite
-from sqlpriv.plan.relations.filter_placement import join_rows, place_filter
+from sqlpriv.plan.relations.filter_placement import (
+    join_rows,
+    place_filter,
+    with_connected_joins,
+)
 from sqlpriv.plan.relations.kept_public_rows import check_kept_rows
 from sqlpriv.plan.relations.named_rows import (
     Naming,
@@ -69,6 +73,9 @@ class FromReader:
         if select.where is not None:
             rows = self.filter_rows(rows, select.where, aliases)
         self._check_connected(rows, source)
+        if rows.private:
+            tied = with_connected_joins(rows.relation, rows.leaves, self.contracts)
+            rows = replace(rows, relation=tied)
         if self.partners is None or not (rows.private and isinstance(source, t.Joined)):
             return rows
         anchor = replace(

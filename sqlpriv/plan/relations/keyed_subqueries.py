@@ -5,7 +5,7 @@
 asks for one number for each part. Where the parts are listed in public, the statement
 `SELECT l_partkey, 0.2 * avg(l_quantity) FROM lineitem GROUP BY l_partkey` is one private query with
 a price of its own; its noised answers are numbers like any others, and each row around looks its
-own up (`t.Lookup`). A key that is not listed has NULL.
+own up (`t.Lookup`). A key that is not listed has no rows: NULL, or a count of 0.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from sqlpriv.kernel.terms.contract import TableContract
+from sqlpriv.kernel.terms.contract import TableContract, Value
 from sqlpriv.plan.relations.outer_names import inner_and_outer, is_outer_name
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.traverse import conjuncts, walk
@@ -70,3 +70,19 @@ def keyed_subquery(part: t.Subquery, contracts: Contracts) -> KeyedSubquery | No
     items = (t.Item(inner, "k"), replace(query.items[0], alias="v"))
     select = replace(query, items=items, where=where, group_by=(inner,), text=part.text)
     return KeyedSubquery(select, outer)
+
+
+def number_by_key(part: t.Subquery, column: t.Name, numbers: Mapping[Value, float]) -> t.Node:
+    """Returns the numbers of a subquery, by the value of the column that it looks at.
+
+    NULL equals no key, so a row with NULL there looks at no rows: their COUNT is 0, all else NULL.
+    """
+    keys = tuple(key for key in numbers if key is not None)
+    if not keys:
+        numbers_of_keys: t.Node = t.Cast(t.Literal(None, part.pos), "DOUBLE", pos=part.pos)
+    else:
+        numbers_of_keys = t.Lookup(column, keys, tuple(numbers[key] for key in keys), part.pos)
+    value = part.query.items[0].expr if isinstance(part.query, t.Select) else None
+    if not (isinstance(value, t.FunctionCall) and value.name == "count"):
+        return numbers_of_keys
+    return t.FunctionCall("coalesce", (numbers_of_keys, t.Literal(0, part.pos)), pos=part.pos)

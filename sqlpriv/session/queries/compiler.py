@@ -144,6 +144,7 @@ class ProgramCompiler:
             lambda table: row_names(self.contracts.get(table)),
             whole,
             run_public,
+            self._columns_of,
         )
         if not isinstance(division, Division):
             return too_large[0] if too_large else division
@@ -239,6 +240,10 @@ class ProgramCompiler:
             return empty_answer(planned, schema, self.access.sql)
         releases, adapted = release_measurements(planned, zero_releases)
         return answer(planned, releases, self.planner.weights(planned), adapted).table
+
+    def _columns_of(self, table: str) -> frozenset[str] | None:
+        contract = self.contracts.get(table)
+        return None if contract is None else frozenset(c.name.lower() for c in contract.columns)
 
     def _is_private(self, table: str) -> bool:
         contract = self.contracts.get(table)

@@ -25,7 +25,11 @@ from sqlpriv.plan.group_keys import SelectedKeys
 from sqlpriv.plan.plan import Plan
 from sqlpriv.plan.planner import plan
 from sqlpriv.plan.pricing.statement import statement_price
-from sqlpriv.plan.relations.keyed_subqueries import KeyedSubquery, keyed_subquery
+from sqlpriv.plan.relations.keyed_subqueries import (
+    KeyedSubquery,
+    keyed_subquery,
+    number_by_key,
+)
 from sqlpriv.plan.relations.outer_names import looks_outside
 from sqlpriv.plan.relations.subqueries import with_values
 from sqlpriv.session.access.context import Access
@@ -167,7 +171,7 @@ class StepPlanner:
         awaits: dict[t.Subquery | t.InQuery, int] = {}
         placeholders: dict[t.Node, t.Node] = {}
         for part in subqueries:
-            keyed = None if isinstance(part, t.InQuery) else self._keyed_subquery(part)
+            keyed = self._keyed_subquery(part) if isinstance(part, t.Subquery) else None
             statement = as_statement(part) if keyed is None else keyed.select
             inner = self.steps(with_price_share(statement, price, parts))
             if isinstance(inner, Refused):
@@ -175,10 +179,10 @@ class StepPlanner:
             steps += [shift_awaited(step, len(steps)) for step in inner]
             awaits[part] = len(steps) - 1
             placeholders[part] = placeholder(part, inner[-1].schema.field(0).type)
-            if keyed is not None:
-                keys = [k for k in inner[-1].plan.output.groups[0].values if k is not None]
-                ones = (1.0,) * len(keys)
-                placeholders[part] = t.Lookup(keyed.column, tuple(keys), ones, part.pos)
+            if keyed is not None and isinstance(part, t.Subquery):
+                keys = inner[-1].plan.output.groups[0].values
+                ones = dict.fromkeys(keys, 1.0)
+                placeholders[part] = number_by_key(part, keyed.column, ones)
         named = with_output_names(select) if subqueries else select
         outer = with_price_share(named, price, parts)
         any_number: t.Select = with_values(outer, placeholders)

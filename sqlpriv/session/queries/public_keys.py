@@ -82,6 +82,13 @@ class PublicKeys:
         values = (map(_as_key, pairs.column(name).to_pylist()) for name in columns)
         return frozenset(zip(*values, strict=True))
 
+    def values(self, table: str, column: str) -> tuple[Value, ...] | None:
+        """Returns the values of a column of a public table; None of one that has no literals."""
+        columns = self.contracts[table.lower()].columns
+        declared = next(one for one in columns if one.name.lower() == column.lower())
+        listed = self._with_values(table, declared).domain
+        return listed.labels if isinstance(listed, Categories) else None
+
     def _rows(self, table: str, columns: Iterable[str]) -> pa.Table:
         text = f"SELECT {', '.join(map(quote_name, columns))}"
         return self.access.sql.public_rows([table], self.contracts, text)[table]

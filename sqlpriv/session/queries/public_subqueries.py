@@ -18,7 +18,7 @@ import pyarrow as pa
 from sqlpriv.errors import ProgrammingError, Refused
 from sqlpriv.kernel.terms.contract import TableContract, Value
 from sqlpriv.plan.relations import correlated
-from sqlpriv.plan.relations.keyed_subqueries import keyed_subquery
+from sqlpriv.plan.relations.keyed_subqueries import keyed_subquery, number_by_key
 from sqlpriv.plan.relations.outer_names import looks_outside
 from sqlpriv.plan.relations.subqueries import (
     membership_subqueries,
@@ -26,6 +26,7 @@ from sqlpriv.plan.relations.subqueries import (
     with_values,
 )
 from sqlpriv.session.access.context import Access
+from sqlpriv.session.queries.public_keys import PublicKeys
 from sqlpriv.statements import tables
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.printer import quote_name
@@ -33,6 +34,8 @@ from sqlpriv.statements.traverse import join_terms, row_fields
 
 MOST = 10_000
 """Values that `x IN (SELECT …)` may become."""
+_VALUES = "sqlpriv_values"
+"""What the values are called for which a subquery is answered: no statement has that name."""
 ONE_VALUE = "a subquery that stands for a value gives one row of one column"
 ONE_AGGREGATE = "select one aggregate, without GROUP BY"
 Contracts = Mapping[str, TableContract]
@@ -177,11 +180,13 @@ def _with_lookups(select: t.Select, contracts: Contracts, access: Access) -> t.S
     for part in dict.fromkeys(scalar_subqueries(select)):
         if reads_private(part.query, contracts):
             continue
-        if (looked_up := correlated.lookup_of(part, select, contracts)) is not None:
+        stored = PublicKeys(access, contracts).values
+        if (looked_up := correlated.lookup_of(part, select, contracts, stored)) is not None:
             column = looked_up.column
             rows = access.sql.public_rows(tables(part.query), contracts, part.text)
-            rows[looked_up.alias] = pa.table({column.name: list(looked_up.values)})
-            source = quote_name(looked_up.alias)
+            rows[_VALUES] = pa.table({column.name: list(looked_up.values)})
+            # a table of the subquery may be called as the row's alias is
+            source = f"{_VALUES} AS {quote_name(looked_up.alias)}"
             text = f"SELECT {quote_name(column.name)}, ({part.text}) FROM {source}"
             lookups[part] = _lookup(part, column, access.sql.run_alone(rows, text, part.parameters))
     with_numbers: t.Select = with_values(select, lookups)
@@ -203,9 +208,7 @@ def _lookup(part: t.Subquery, column: t.Name, answers: pa.Table) -> t.Node:
             "a subquery that looks at the row around it gives a number",
             "select one aggregate",
         )
-    if not numbers:
-        return t.Cast(t.Literal(None, part.pos), "DOUBLE", pos=part.pos)
-    return t.Lookup(column, tuple(numbers), tuple(numbers.values()), part.pos)
+    return number_by_key(part, column, numbers)
 
 
 def _as_literal(value: Any) -> Value:

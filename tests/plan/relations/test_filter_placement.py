@@ -11,7 +11,11 @@ from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Type
 from sqlpriv.kernel.terms.release import Measurement
 from sqlpriv.kernel.vault import Kernel
-from sqlpriv.plan.relations.filter_placement import join_rows, place_filter
+from sqlpriv.plan.relations.filter_placement import (
+    join_rows,
+    place_filter,
+    with_connected_joins,
+)
 
 MakeKernel = Callable[..., Kernel]
 LEFT, RIGHT = a.Scan("people"), a.Scan("people", "r.")
@@ -77,3 +81,18 @@ def test_rows_beyond_the_bound_are_chosen_among_what_is_asked_for(make_kernel: M
     on_day = place_filter(visited, compare("x", "=", 3), contracts)
     (release,) = ask(kernel, Measurement(a.Count(on_day), EXACT))
     assert release.values.tolist() == [10]
+
+
+def test_tables_are_joined_when_something_ties_them(kernel: Kernel) -> None:
+    """`FROM shops, towns, people` with a condition of people on each: in the written order, every
+    shop would meet every town before any person does."""
+    contracts, private = kernel.contracts(), {"id", "x"}
+    shops, towns, people = RIGHT, a.Scan("people", "s."), LEFT
+    of_shop = a.Call("=", (a.Col("id"), a.Col("r.id")))
+    of_town = a.Call("=", (a.Col("x"), a.Col("s.x")))
+    product = a.Join(a.Join(shops, towns, YES), people, a.Call("and", (of_shop, of_town)))
+    tied = a.Join(a.Join(people, shops, of_shop), towns, of_town)
+    assert with_connected_joins(product, private, contracts) == tied
+    assert with_connected_joins(a.Where(product, SMALL), private, contracts) == a.Where(tied, SMALL)
+    loose = a.Join(a.Join(people, shops, YES), towns, YES)
+    assert with_connected_joins(loose, private, contracts) == loose

@@ -1,0 +1,12 @@
+SELECT COUNT(*) FROM events e WHERE amount > (SELECT AVG(amount) FROM events WHERE source = e.source);
+SELECT COUNT(*) FROM events e WHERE (SELECT COUNT(*) FROM events f WHERE f.source = e.source AND f.amount > 100) = 0;
+SELECT COUNT(*) FROM events e WHERE (SELECT COUNT(*) FROM sources s WHERE s.source = e.source AND fee > 2) = 0;
+SELECT step, SUM((SELECT COUNT(*) FROM sources s WHERE s.source = e.source)) FROM events e GROUP BY step;
+SELECT region, (SELECT COUNT(*) FROM people p WHERE p.region = regions.region) AS n FROM regions;
+SELECT city, (SELECT AVG(price) FROM sales WHERE sales.store = stores.store) AS a, (SELECT COUNT(*) FROM customers WHERE country = state) AS n FROM stores;
+SELECT y, COUNT(*) FROM days WHERE d < '2022-01-10' AND (SELECT COUNT(*) FROM sales WHERE sold = d) > 1 GROUP BY y;
+SELECT city FROM stores WHERE (SELECT SUM(qty) FROM sales WHERE sales.store = stores.store) > 905;
+SELECT COUNT(*) FROM sales s JOIN products p USING (pid) WHERE p.cost > (SELECT AVG(q.cost) FROM products q WHERE q.category = p.category);
+SELECT category, SUM(qty) FROM sales s, products WHERE s.pid = products.pid AND cost = (SELECT MAX(cost) FROM products p WHERE p.category = products.category) GROUP BY category;
+SELECT st.state, COUNT(*) FROM sales s JOIN stores st ON st.store = s.store WHERE s.qty > (SELECT COUNT(*) FROM stores o WHERE o.state = st.state) GROUP BY st.state;
+SELECT channel, AVG((SELECT MIN(p.cost) FROM products p WHERE p.category = q.category)) FROM sales s JOIN products q ON q.pid = s.pid GROUP BY channel;

@@ -375,7 +375,8 @@ def _star_columns(star: t.Name, binder: Binder) -> dict[str, tuple[t.Node, a.Exp
         named = dict(binder.names) if star.table.lower() == binder.alias.lower() else {}
     if not named:
         raise refuse(star, f'"{star.table}" is not in FROM', "name a table of FROM, as in t.*")
-    return {n: (star, a.Col(c)) for n, c in named.items() if c.lower() in binder.scope}
+    kept = {n: c for n, c in named.items() if c.lower() in binder.scope}
+    return {n: (replace(star, name=n), a.Col(c)) for n, c in kept.items()}
 
 
 def _without_not(node: t.Node) -> t.Node:

@@ -28,4 +28,5 @@ SELECT hour(arrived AT TIME ZONE 'UTC' AT TIME ZONE 'America/New_York') AS d, ho
 -- spark
 SELECT hour(from_utc_timestamp(arrived, 'Europe/Berlin')) AS d, COUNT(*) AS n FROM stays GROUP BY d
 -- plain
-SELECT hour(arrived AT TIME ZONE 'UTC' AT TIME ZONE 'Europe/Berlin') AS d, COUNT(*) FROM stays GROUP BY d
+SELECT hour(arrived AT TIME ZONE 'UTC' AT TIME ZONE 'Europe/Berlin') AS d, COUNT(*) FROM stays GROUP BY d;
+SELECT AVG(hour((seen_at + INTERVAL 1 HOUR) AT TIME ZONE 'Asia/Tokyo')) FROM events;

@@ -81,7 +81,7 @@ def test_noise_is_for_all_public_rows_that_a_row_may_meet(
 @pytest.mark.parametrize(
     ("statement", "message"),
     [
-        ("SELECT region FROM regions WHERE region IN (SELECT id FROM people)", "one unit"),
+        ("SELECT region FROM regions WHERE region IN (SELECT id FROM people)", "picked by private"),
         ("SELECT DISTINCT income FROM people", "income"),
         ("SELECT DISTINCT id FROM people", "belongs to one unit"),
         ("SELECT DISTINCT * FROM people", "DISTINCT"),

@@ -91,15 +91,17 @@ def test_it_costs_what_explain_said_and_comes_again_for_nothing(
 
 
 def test_a_wide_interval_is_asked_in_rounds_and_a_narrow_one_is_not(analyst: Session) -> None:
+    """Of two strata of a narrow interval everybody's own sum is asked for beside theirs."""
     sql = f"EXPLAIN PRIVACY {OPTIONS.format('')} sex, AVG(pay) AS p, AVG(sex) AS h FROM people"
     found = [row["measurement"] for row in _rows(analyst.execute(f"{sql} STRATIFY BY sex"))]
     assert found == [
         "count of rows",
         "count of values",
-        "centred sum over [1, 2]",
         "histogram of the range",
         "each cell's coarse histogram",
         "sum, clipped cell by cell",
+        "sum over the declared interval",
+        "everybody's own sum",
         "output p",
         "output h",
         "total",

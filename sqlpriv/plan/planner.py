@@ -233,7 +233,8 @@ def _plan_output(
         tables = {**contract.others, contract.table.lower(): contract}
         from_rows = FromReader(tables, partners=partners).read_select(select, aliases)
         rows, binder = from_rows.relation, from_rows.binder
-    rows = bound_contributions(rows, contract, options, select.pos)
+    has_strata = select.stratify is not None
+    rows = bound_contributions(rows, contract, options, select.pos, has_strata)
     select = clamp_contributions(select, binder, bound_of(rows, contract))
     aliases = outputs.output_aliases(select)
     strata = group_keys.bind_strata(select, binder, aliases)

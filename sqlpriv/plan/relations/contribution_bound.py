@@ -106,17 +106,25 @@ def _keys_within(relation: a.Relation, columns: set[str]) -> bool:
 
 
 def bound_contributions(
-    rows: a.Relation, contract: TableContract, options: StatementOptions, pos: Pos
+    rows: a.Relation,
+    contract: TableContract,
+    options: StatementOptions,
+    pos: Pos,
+    has_strata: bool = True,
 ) -> a.Relation:
     """Returns the rows, of which so many of a unit count as the options say.
+
+    Without strata, `max_groups_contributed` is GoogleSQL's: of the groups of GROUP BY. A unit is in
+    no more of them than it has rows that count, so that up to this number there is nothing to cut.
 
     Raises:
         Refused: The owner's bound is smaller.
     """
     declared = bound_of(rows, contract)
+    most_groups = declared.groups_per_unit if has_strata else declared.rows_per_unit
     limits = (
         ("rows", options.rows, declared.rows_per_unit),
-        ("groups", options.groups, declared.groups_per_unit),
+        ("groups", options.groups, most_groups),
     )
     for noun, limit, most in limits:
         if limit is not None and limit > most:
@@ -125,6 +133,9 @@ def bound_contributions(
                 f"max_{noun}_contributed is above the owner's bound, which is {most}",
                 f"write max_{noun}_contributed = {most} or less",
             )
-    if options.rows is None and options.groups is None:
+    groups = options.groups if has_strata else None
+    if options.rows is None and groups is None:
         return rows
-    return a.Bounded(rows, *(most if limit is None else limit for _, limit, most in limits))
+    return a.Bounded(
+        rows, options.rows or declared.rows_per_unit, groups or declared.groups_per_unit
+    )

@@ -143,10 +143,25 @@ def _total(explained: Result) -> float:
     return float(rows["total"]["rho"])
 
 
-@pytest.mark.parametrize("what", ["max_rows_contributed = 9", "max_groups_contributed = 4"])
-def test_the_owners_bound_is_the_largest(analyst: Session, what: str) -> None:
+@pytest.mark.parametrize(
+    ("what", "rest"),
+    [
+        ("max_rows_contributed = 9", ""),
+        ("max_groups_contributed = 9", ""),
+        ("max_groups_contributed = 9", " GROUP BY ward"),
+        ("max_groups_contributed = 4", " STRATIFY BY ward"),
+    ],
+)
+def test_the_owners_bound_is_the_largest(analyst: Session, what: str, rest: str) -> None:
     with pytest.raises(Refused, match="above the owner's bound"):
-        counted(analyst, f", {what}")
+        counted(analyst, f", {what}", rest)
+
+
+def test_groups_are_as_many_as_a_unit_has_rows(analyst: Session) -> None:
+    """Eight rows of a person count, so that a person is in eight groups at most: no group is cut,
+    and the noise is for eight rows whatever the number of groups is."""
+    assert counted(analyst, ", max_groups_contributed = 8", " GROUP BY ward") == [2000] * 3
+    assert counted(analyst, ", max_groups_contributed = 2", " GROUP BY ward") == [2000] * 3
 
 
 def test_a_query_of_with_has_bounds_of_its_own(analyst: Session) -> None:

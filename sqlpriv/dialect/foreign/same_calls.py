@@ -6,12 +6,12 @@ from sqlglot import exp
 
 from sqlpriv.dialect.foreign import function_names as names
 from sqlpriv.dialect.foreign.same_patterns import sets_in_like
-from sqlpriv.dialect.foreign.text_casts import TEXT_TYPES
+from sqlpriv.dialect.foreign.text_casts import TEXT_TYPES, write_text_cast
 from sqlpriv.dialect.foreign.tree_rewriter import TreeRewriter
 from sqlpriv.dialect.foreign.value_kinds import LOOSE, is_fractional, is_whole
 from sqlpriv.dialect.marks import MARK, as_day, duckdb_call, function_name, marked_name
 from sqlpriv.errors import meant_among
-from sqlpriv.statements.keywords import REAL_AVERAGE, SAME_REAL, WHOLE_AVERAGE
+from sqlpriv.statements.keywords import REAL_AVERAGE, SAME_REAL, SAME_TEXT, WHOLE_AVERAGE
 
 _PARTS = ("dayofweek", "dayofyear", "week", "isoweek", "isoyear", "dayofweekiso")
 """Parts of EXTRACT that are written as the function of that name is."""
@@ -156,6 +156,15 @@ def write_one_of_quantiles(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     return duckdb_call("quantile_cont", first, share, *named)
 
 
+def _all_quantiles(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
+    """BigQuery's APPROX_QUANTILES(x, 4): the least value, three quantiles and the greatest."""
+    if len(node.expressions) != 2 or not _is_number(node.expressions[1]):
+        raise rewriter.refuse_unknown(node, "approx_quantiles with these arguments")
+    parts = int(node.expressions[1].name)
+    shares = [exp.Literal.number(repr(place / max(parts, 1))) for place in range(parts + 1)]
+    return duckdb_call("quantile_cont", node.expressions[0], exp.Array(expressions=shares))
+
+
 def _is_number(node: exp.Expr) -> bool:
     return isinstance(node, exp.Literal) and node.is_int
 
@@ -175,6 +184,8 @@ def write_call(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
         arguments = [duckdb_call(SAME_REAL, arguments[0]), *arguments[1:]]
     if name == "week" and function_name(node.parent).endswith(("_trunc", "_diff")):
         return node  # the unit of BigQuery's DATE_TRUNC(x, WEEK(MONDAY))
+    if name == "approx_quantiles" and not isinstance(node.parent, exp.Bracket):
+        return _all_quantiles(rewriter, node)
     if name in TEXT_TYPES and function_name(node.parent) == "convert":
         return node  # the type of CONVERT (VARCHAR(7), x, 120)
     if (
@@ -200,6 +211,9 @@ def write_call(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
             whole = duckdb_call(name, exp.Distinct(expressions=[exp.Tuple(expressions=counted)]))
             present = exp.and_(*(exp.Not(this=x) for x in kept))
             return exp.Filter(this=whole, expression=exp.Where(this=present))
+    if function_name(replacement) == SAME_TEXT:
+        text = exp.DataType(this=exp.DType.TEXT)
+        replacement = write_text_cast(rewriter, exp.Cast(this=replacement.expressions[0], to=text))
     if using:
         replacement.set("this", f"{replacement.this}{MARK}{using}")
     replacement.meta.update(node.meta)

@@ -19,6 +19,8 @@ def in_duckdb(tree: exp.Expr, cursor: TokenCursor) -> exp.Expr:
     Raises:
         Refused: A node is not known to mean the same, at its place in the user's text.
     """
+    if cursor.dialect == "oracle":
+        names.write_oracle_rows(tree)
     return TreeRewriter(cursor, _WRITERS).rewrite(tree)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from sqlglot import exp
+from sqlglot.transforms import eliminate_join_marks
 
 from sqlpriv.dialect.foreign.tree_rewriter import TreeRewriter
 from sqlpriv.dialect.marks import MARK, duckdb_call, marked_name
@@ -92,3 +93,36 @@ def write_join(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     if str(node.args.get("kind")).upper() in ("SEMI", "ANTI"):
         node.set("side", None)
     return node
+
+
+def write_oracle_rows(tree: exp.Expr) -> None:
+    """Writes Oracle's `a.x = b.x (+)` as LEFT JOIN, and `FROM (…) WHERE ROWNUM <= 3` as LIMIT 3.
+
+    Both in place. A marked column without its table, and rows numbered elsewhere, are left as they
+    are, and refused later.
+    """
+    for select in list(tree.find_all(exp.Select)):
+        marked = [x for x in select.find_all(exp.Column) if x.args.get("join_mark")]
+        if marked and all(column.table for column in marked):
+            eliminate_join_marks(select)
+        where, source = select.args.get("where"), select.args.get("from_")
+        plain = all(isinstance(x.unalias(), exp.Column | exp.Star) for x in select.expressions)
+        if where is None or source is None or not isinstance(source.this, exp.Subquery):
+            continue
+        if not plain or any(select.args.get(name) for name in _BEFORE_LIMIT):
+            continue
+        kept = []
+        for test in where.this.flatten() if isinstance(where.this, exp.And) else [where.this]:
+            is_row = isinstance(test.this, exp.Column) and test.this.name.upper() == "ROWNUM"
+            end = test.args.get("expression")
+            number = isinstance(end, exp.Literal) and end.is_int
+            if is_row and isinstance(test, exp.LT | exp.LTE) and number and end is not None:
+                most = int(end.name) - isinstance(test, exp.LT)
+                select.limit(most, copy=False)
+            else:
+                kept.append(test)
+        select.set("where", exp.Where(this=exp.and_(*kept)) if kept else None)
+
+
+_BEFORE_LIMIT = ("joins", "group", "having", "distinct", "order", "limit", "offset", "qualify")
+"""Clauses that Oracle runs after it has numbered rows, and DuckDB before LIMIT; and joins."""

@@ -39,6 +39,8 @@ _PARTS_OF_FORMAT = {
 _WHOLE_BY = {"bigquery": "round", "snowflake": "round", "tsql": "trunc", "spark": "trunc"}
 _WHOLE_BY |= {"trino": "round", "sqlite": "trunc", "oracle": "round"}
 """Dialect → what makes a fraction whole in a cast; postgres does as DuckDB's own casts do."""
+_MONEY = {exp.DType.MONEY: 19, exp.DType.SMALLMONEY: 10}
+"""SQL Server's types of money → their digits, of which four stand behind the point."""
 _CUTTING = {
     "postgres": {exp.DType.VARCHAR},
     "tsql": {exp.DType.VARCHAR, exp.DType.NVARCHAR},
@@ -64,6 +66,8 @@ def write_cast(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
         number = exp.Cast(this=arg, to=exp.DataType(this=exp.DType.DOUBLE))
         node.set("this", duckdb_call(_WHOLE_BY[rewriter.dialect], number))
         return node
+    if kind is exp.DType.INTERVAL:
+        return exp.Interval(this=arg)
     if kind is exp.DType.DATE and rewriter.dialect == "oracle" and not isinstance(arg, exp.Literal):
         message = "a DATE has a time of day in oracle"
         raise rewriter.refuse(node, message, "write TRUNC(x) for the day of x")
@@ -81,6 +85,11 @@ def write_data_type(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     kind, sizes = node.this, node.expressions
     if kind is exp.DType.ARRAY and _is_behind_quantifier(node):
         return node
+    if kind in _MONEY and rewriter.dialect == "tsql":
+        digits = [exp.DataTypeParam(this=exp.Literal.number(n)) for n in (_MONEY[kind], 4)]
+        return exp.DataType(this=exp.DType.DECIMAL, expressions=digits)
+    if kind is exp.DType.INTERVAL and _is_of_literal(node) and rewriter.dialect == "postgres":
+        return node  # '1 month'::interval
     if kind is exp.DType.TIMESTAMPTZ and rewriter.dialect in _ZONED:
         return node  # moments are read in UTC, and so a server's clients are told
     if kind is exp.DType.FLOAT and rewriter.dialect in _WIDE_FLOAT:
@@ -116,6 +125,11 @@ def _keeps_all_digits(rewriter: TreeRewriter, type_: exp.Expr) -> bool:
     calls = cast.this.find_all(exp.Anonymous) if isinstance(cast, exp.Cast) else ()
     is_noised = any(function_name(x) in ("count", "sum", "avg", "min", "max") for x in calls)
     return is_noised or rewriter.written == "postgres"
+
+
+def _is_of_literal(type_: exp.Expr) -> bool:
+    cast = type_.parent
+    return isinstance(cast, exp.Cast) and isinstance(cast.this, exp.Literal) and cast.this.is_string
 
 
 def _is_behind_quantifier(type_: exp.Expr) -> bool:

@@ -45,4 +45,36 @@ SELECT COUNT(*) FROM (SELECT mid FROM logins WHERE ok EXCEPT SELECT mid FROM log
 -- oracle
 SELECT item, RATIO_TO_REPORT(COUNT(*)) OVER () AS r, NVL2(MAX(qty), 'y', 'n') AS y FROM baskets WHERE day < TRUNC(SYSDATE) AND (item, qty) IN (('tea', 0), ('jam', 3)) GROUP BY item HAVING COUNT(*) > 0
 -- plain
-SELECT item, COUNT(*) / SUM(COUNT(*)) OVER (), 'y' FROM baskets WHERE item IN ('tea', 'jam') GROUP BY item
+SELECT item, COUNT(*) / SUM(COUNT(*)) OVER (), 'y' FROM baskets WHERE item IN ('tea', 'jam') GROUP BY item;
+-- oracle
+SELECT * FROM (SELECT category, SUM(qty) AS q FROM sales s, products p WHERE s.pid = p.pid GROUP BY category ORDER BY q DESC, category) WHERE ROWNUM <= 2
+-- plain
+SELECT category, SUM(qty) AS q FROM sales s, products p WHERE s.pid = p.pid GROUP BY category ORDER BY q DESC, category LIMIT 2;
+-- oracle
+SELECT st.city, NVL(SUM(s.qty), 0) AS q FROM stores st, sales s WHERE st.store = s.store (+) AND s.qty (+) > 4 GROUP BY st.city
+-- plain
+SELECT st.city, COALESCE(SUM(s.qty), 0) FROM stores st LEFT JOIN sales s ON st.store = s.store AND s.qty > 4 GROUP BY st.city;
+-- oracle
+SELECT TRUNC(age, -1) AS d, COUNT(*) FROM people WHERE age < TRUNC(57.29, 1) GROUP BY TRUNC(age, -1) HAVING COUNT(*) > 0
+-- plain
+SELECT age // 10 * 10, COUNT(*) FROM people WHERE age < 57.2 GROUP BY 1;
+-- oracle
+SELECT COUNT(*) FROM sales WHERE sold > TO_DATE('01-JUN-2023', 'DD-MON-YYYY')
+-- plain
+SELECT COUNT(*) FROM sales WHERE sold > '2023-06-01';
+-- tsql
+SELECT COUNT(*) AS n FROM sales WHERE price > CAST(49.5 AS money)
+-- plain
+SELECT COUNT(*) FROM sales WHERE price > 49.5;
+-- postgres
+SELECT count(*) FROM sales WHERE sold >= '2022-03-01'::date + '1 month'::interval
+-- plain
+SELECT COUNT(*) FROM sales WHERE sold >= '2022-04-01';
+-- bigquery
+SELECT channel, APPROX_QUANTILES(qty, 2) AS q FROM sales GROUP BY channel
+-- plain
+SELECT channel, [1, 3, 5] FROM sales GROUP BY channel;
+-- spark
+SELECT date_add(date_trunc('week', seen), 6) AS w, count(*) AS n FROM logins GROUP BY 1 HAVING n > 0
+-- plain
+SELECT date_trunc('week', seen)::DATE + 6, COUNT(*) FROM logins GROUP BY 1;

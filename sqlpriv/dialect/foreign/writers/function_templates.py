@@ -126,8 +126,13 @@ spark: isnotnull(x) = x IS NOT NULL
 spark: collect_set(x) = @array_agg(DISTINCT x ORDER BY x) FILTER (WHERE x IS NOT NULL)
 bigquery snowflake mysql tsql spark: left(x, #n) = @left(x, n)
 bigquery snowflake mysql tsql spark: right(x, #n) = @right(x, n)
-spark: date_add(x, #n) = x + n
-spark: date_sub(x, #n) = x - n
+spark: date_add(x, #n) = CAST(x AS DATE) + n
+spark: date_sub(x, #n) = CAST(x AS DATE) - n
+oracle snowflake: trunc(x, 0) = @trunc(x)
+oracle snowflake: trunc(x, #n) = @trunc(x * @pow(10, n)) / @pow(10, n)
+oracle snowflake: trunc(x, -1) = @trunc(x / 10) * 10
+oracle snowflake: trunc(x, -2) = @trunc(x / 100) * 100
+oracle snowflake: trunc(x, -3) = @trunc(x / 1000) * 1000
 """
 """Lines of dialects: the function with its arguments, and what DuckDB writes."""
 _LINE = re.compile(r"([\w ]+): (\w+)\((.*?)\) = (.*)")

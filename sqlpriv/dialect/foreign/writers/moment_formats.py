@@ -63,7 +63,7 @@ def strftime_format(dialect: str, text: str) -> str | None:
         repeated = word and word[-1].isalpha() and text[at : at + 1] == word[-1]
         if repeated and not word.startswith("%"):
             return None  # MMMMM is another word than MMMM
-    return written
+    return written if "%" in written else None  # 99.99 is a format of numbers
 
 
 def moment_format(dialect: str, *, format_first: bool = False) -> Writer:
@@ -92,7 +92,9 @@ def day_of_text(dialect: str, *, format_first: bool = False) -> Writer:
         if len(args) != 2 or not all(isinstance(x, exp.Literal) and x.is_string for x in args):
             return None
         text, pattern = (str(arg.this) for arg in (reversed(args) if format_first else args))
-        written = strftime_format(dialect, pattern)
+        written = strftime_format(
+            dialect, pattern.replace("MON", "Mon")
+        )  # a name is read in any case
         try:
             day = dt.datetime.strptime(text, written or "%").date()  # a day has no zone
         except ValueError:

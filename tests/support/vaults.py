@@ -53,7 +53,15 @@ def contract(
 
 def decoded(engine: duckdb.DuckDBPyConnection, asked: Rendered) -> list[np.ndarray[Any, Any]]:
     """The exact integers of rendered queries, of `algebra.shape(query)`, in the plainest way."""
+    make_lists(engine, asked)
     return decode_groups(asked, *run(engine, asked.sql))
+
+
+def make_lists(engine: duckdb.DuckDBPyConnection, asked: Rendered) -> None:
+    """Makes the lists that a statement reads, of the tables as they are now."""
+    engine.execute(FORGET)
+    for table, select in asked.lists.items():
+        engine.execute(f"CREATE TABLE {table} AS {select}")
 
 
 def run(engine: duckdb.DuckDBPyConnection, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
@@ -139,9 +147,7 @@ class Engine:
 
     def with_lists(self, asked: Rendered) -> Rendered:
         """Makes the lists that a statement reads, of the tables as they are now; returns it."""
-        self.duckdb.execute(FORGET)
-        for table, select in asked.lists.items():
-            self.duckdb.execute(f"CREATE TABLE {table} AS {select}")
+        make_lists(self.duckdb, asked)
         return asked
 
     def facts(self, made: TableContract) -> TableFacts:

@@ -122,7 +122,6 @@ REFUSED = [
     ("presto", "SELECT CAST(a AS timestamp(3)) FROM t WHERE initcap(b) = 'A'", "initcap", None),
     ("oracle", "SELECT COUNT(*) FROM t WHERE a = ''", "empty text is NULL", (1, 34)),
     ("oracle", "SELECT CAST(a AS DATE) FROM t", "time of day in oracle", None),
-    ("oracle", "SELECT COUNT(*) FROM t, u WHERE t.a = u.a(+)", "", None),
     ("oracle", "SELECT TRUNC(a, 'D') FROM t", "trunc with", (1, 8)),
     ("oracle", "SELECT ADD_MONTHS(a, 1) FROM t", "add_months", (1, 8)),
     ("sqlite", "SELECT CAST(a AS DECIMAL(8, 2)) FROM t", "other digits", None),

@@ -174,7 +174,6 @@ def test_an_exponent_makes_a_double():
         ("t.*", 10, "raw columns"),
         ("COLUMNS(lambda c: c)", 23, "raw columns"),
         ("db.t.a", 8, "schemas"),
-        ("E'a'", 8, "strings"),
         ("~a", 8, "expected an expression"),
         ("@a", 8, "expected an expression"),
         ("any(a)", 8, "expected an expression"),

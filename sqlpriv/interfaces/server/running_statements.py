@@ -149,8 +149,8 @@ class Runner:
         with self._lock:
             if self._running[user.name] >= limit:
                 raise VaultBusy(
-                    f"{count_text(limit, 'statement')} of {user.name} run at once, and no more may;"
-                    " nothing was read or charged: wait for one of them"
+                    f"{user.name} runs {count_text(limit, 'statement')}, and no more may run at"
+                    " once; nothing was read or charged: wait for one of them"
                 )
             self._running[user.name] += 1
             self._all_jobs.add(job)

@@ -347,7 +347,9 @@ def test_nobody_runs_more_at_once_than_they_may_and_others_are_not_held_up(serve
     thread = threading.Thread(target=ended, args=(client, info, call))
     thread.start()
     under_way(served)
-    with pytest.raises(sqlpriv.VaultBusy, match=r"1 statement\(s\) of ada run at once"):
+    with pytest.raises(
+        sqlpriv.VaultBusy, match="ada runs 1 statement, and no more may run at once"
+    ):
         served.connect("ada").execute("SELECT 1")
     assert served.connect("bob").execute("SELECT 1 AS a").fetchall() == [(1,)]
     thread.join(30)

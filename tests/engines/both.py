@@ -10,6 +10,7 @@ from typing import Any
 import duckdb
 import numpy as np
 import pytest
+from support.vaults import make_lists
 
 from sqlpriv.kernel import gate
 from sqlpriv.kernel.engine import CONFIG
@@ -79,6 +80,7 @@ class Both:
         """The exact integers of queries, from DuckDB and from Spark."""
         mine, other = render(queries, contract, 7), render(queries, in_spark(contract), 7)
         assert [*mine.values.values()] == [*other.values.values()]
+        make_lists(self.duckdb, mine)
         answers = []
         for rendered, rows in (
             (mine, self.duckdb.execute(mine.sql).fetchall()),

@@ -1410,8 +1410,8 @@ MUTANTS = (
     Mutant(
         "parts of a key are put together without their lengths",
         K + "sql/relations.py",
-        'dialect.form("counted", text if kind is',
-        "(text if kind is",
+        '" || ".join(dialect.form("counted", text) for text in texts)',
+        '" || ".join(texts)',
         f"{RELATIONS}::test_a_key_of_several_columns_tells_combinations_apart",
     ),
     Mutant(
@@ -1466,8 +1466,8 @@ MUTANTS = (
     Mutant(
         "computed text equals itself alone",
         K + "proof/unit_rows.py",
-        '.get(getattr(expr, "op", ""))',
-        '.get(getattr(expr, "op", ""), Type.TEXT)',
+        "Type.DATE if is_day else None",
+        "Type.DATE if is_day else Type.TEXT",
         UNIT_ROWS,
     ),
     Mutant(
@@ -1812,8 +1812,8 @@ MUTANTS = (
     Mutant(
         "a sum of scores moves as far as one score",
         K + "proof/sensitivity.py",
-        "max(1, sum(round(c.weight",
-        "max(1, *(round(c.weight",
+        "max(1, sum(weights))",
+        "max(1, max(weights))",
         SELECTION,
     ),
     Mutant(
@@ -1854,8 +1854,8 @@ MUTANTS = (
     Mutant(
         "snapshots are compared, not added up",
         K + "ledger/records.py",
-        "return sum(\n        largest_sum(",
-        "return (lambda losses: max([0, *losses]))(\n        largest_sum(",
+        "most += largest_sum([(sums.filters[text], paid[text]) for text in near], inside)",
+        "most = max(most, largest_sum([(sums.filters[t], paid[t]) for t in near], inside))",
         STRATA,
     ),
     Mutant(
@@ -2417,8 +2417,8 @@ MUTANTS = (
     Mutant(
         "bins and sums may be of different intervals",
         K + "checked.py",
-        "not (low <= query.lower and query.upper <= high)\n        or type_ is None",
-        "type_ is None",
+        "if not inside or type_ is None or",
+        "if type_ is None or",
         CLIPPED,
     ),
     Mutant(

@@ -81,11 +81,8 @@ def _clips(query: a.Clipped, type_: Type | None, scope: Scope) -> list[Clip]:
     """Returns how cells are clipped. The bins' x, clamped to the interval, is the x of the sums: a
     stored column is summed as it is, and told apart as its declared domain clamps it."""
     low, high = scope.clamped_to(query.bins.arg) or (query.lower, query.upper)
-    if (
-        not (low <= query.lower and query.upper <= high)
-        or type_ is None
-        or len(query.ends) != math.prod(a.shape(query))
-    ):
+    inside = low <= query.lower and query.upper <= high
+    if not inside or type_ is None or len(query.ends) != math.prod(a.shape(query)):
         raise KernelError("a clipped sum is of one interval inside its column's, and of each cell")
     return clips_of(query, type_, sensitivity.lattice_of(query.by_bin[1], type_))
 

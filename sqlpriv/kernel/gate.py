@@ -144,9 +144,8 @@ class Allowance(AbstractContextManager["Allowance"]):
 
         def draw(scores: list[list[int]]) -> bytes:
             open_to = [np.flatnonzero(row).tolist() for row in allowed]
-            return json.dumps(
-                [row[pick([scores[i][s] for i in row])] for s, row in enumerate(open_to)]
-            ).encode()
+            picks = [pick([scores[i][s] for i in row]) for s, row in enumerate(open_to)]
+            return json.dumps([row[i] for row, i in zip(open_to, picks, strict=True)]).encode()
 
         named = sensitivity.selection_hash(candidates, allowed)
         return tuple(json.loads(self._of_scores(candidates, price, named, draw).payload))

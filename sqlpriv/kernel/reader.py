@@ -105,9 +105,8 @@ class Reader(AbstractContextManager["Reader"]):
         if self.fingerprint not in CATALOGS:
             tables: dict[str, TableContract] = {}
             bind_views(self._duckdb, self._engine.files)
-            for table, column, sql_type, required, unique, collated in self._duckdb.execute(
-                CATALOG, {"files": FORM}
-            ).fetchall():
+            rows = self._duckdb.execute(CATALOG, {"files": FORM}).fetchall()
+            for table, column, sql_type, required, unique, collated in rows:
                 type_, contract = type_of(sql_type), tables.get(table, TableContract(table, ()))
                 required &= type_ is not Type.REAL  # NOT NULL is no promise that there is no NaN
                 columns = (*contract.columns, Column(column, type_, sql_type, None, required))

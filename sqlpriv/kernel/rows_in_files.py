@@ -196,8 +196,7 @@ def _is_as_made(connection: duckdb.DuckDBPyConnection, listed: Listed) -> bool:
     with _LOCK:  # an engine attaches a file once
         connection.execute(f"ATTACH {literal(listed.paths[0])} AS {alias} (READ_ONLY)")
         try:
-            return connection.execute(
-                PLAIN_TABLE, {"alias": alias, "table": listed.inside}
-            ).fetchall() == [(1,)]
+            named = {"alias": alias, "table": listed.inside}
+            return connection.execute(PLAIN_TABLE, named).fetchall() == [(1,)]
         finally:
             connection.execute(f"DETACH {alias}")

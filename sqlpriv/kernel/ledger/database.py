@@ -109,12 +109,8 @@ class LedgerDatabase(Store):
 
     def execute(self, sql: str, values: Sequence[Any] = (), /) -> Any:
         """Runs one statement; a view's name stands for its text."""
-        return self.db.execute(
-            _VIEW.sub(lambda view: f"FROM ({VIEWS[view[1]]}) AS {view[1]}", sql)
-            .replace("?", "%s")
-            .encode(),
-            values or None,
-        )
+        text = _VIEW.sub(lambda view: f"FROM ({VIEWS[view[1]]}) AS {view[1]}", sql)
+        return self.db.execute(text.replace("?", "%s").encode(), values or None)
 
     def describe_error(self, error: psycopg.Error) -> tuple[str, bool]:
         """Returns PostgreSQL's code of an error, and whether it may pass."""

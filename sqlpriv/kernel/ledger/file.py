@@ -93,13 +93,8 @@ def _bring_up(db: sqlite3.Connection) -> None:
 def _schema(db: sqlite3.Connection) -> list[Any]:
     """Returns the version and the letter of all that the kernel uses: not the logins, which ledgers
     of an earlier program hold, and no statement of the kernel names."""
-    return [
-        db.execute(sql).fetchall()
-        for sql in (
-            "PRAGMA user_version",
-            "SELECT sql FROM sqlite_master WHERE tbl_name NOT IN ('login', 'user') ORDER BY name",
-        )
-    ]
+    objects = "SELECT sql FROM sqlite_master WHERE tbl_name NOT IN ('login', 'user') ORDER BY name"
+    return [db.execute(sql).fetchall() for sql in ("PRAGMA user_version", objects)]
 
 
 def _create(path: Path) -> None:

@@ -151,13 +151,12 @@ class Ledger:
         """
         unit = unit_table.lower()
         with self.begin() as db:
-            if (
-                row := db.execute(
-                    "SELECT kind, nano, delta, yocto, per, until, whole FROM standing"
-                    " WHERE unit_table = ? AND holder = ?",
-                    (unit, holder),
-                ).fetchone()
-            ) is None:
+            rows = db.execute(
+                "SELECT kind, nano, delta, yocto, per, until, whole FROM standing"
+                " WHERE unit_table = ? AND holder = ?",
+                (unit, holder),
+            )
+            if (row := rows.fetchone()) is None:
                 return None
             sums = self.running_sums(db)
             spending = sums.of(unit, who if holder == "*" and who else holder)
@@ -237,9 +236,8 @@ class Ledger:
         """
         unit, total = unit.lower(), whole or price
         with self.begin("IMMEDIATE") as db:
-            (who,) = db.execute(
-                "SELECT principal FROM statement WHERE id = ?", (statement,)
-            ).fetchone() or [""]
+            rows = db.execute("SELECT principal FROM statement WHERE id = ?", (statement,))
+            who = next((name for (name,) in rows), "")
             if not (accounts := self.accounts(unit, who, at)):
                 raise errors.DeclarationError(f"{unit} has no PRIVACY BUDGET; nothing was read")
             for account in accounts:
@@ -328,18 +326,12 @@ def _most_lost(
         unit: The unit's table, in lower case.
         at: What a charge would concern.
     """
-    return sum(
-        largest_sum(
-            [
-                (sums.filters[text], paid[text])
-                for text in (sums.texts_near(unit, snapshot, inside) if inside else paid)
-                if text in paid
-            ],
-            inside,
-        )
-        for snapshot, paid in amounts.items()
-        for inside in (at.units if snapshot == at.snapshot else {},)
-    )
+    most = 0
+    for snapshot, paid in amounts.items():
+        inside = at.units if snapshot == at.snapshot else {}
+        near = paid.keys() & sums.texts_near(unit, snapshot, inside) if inside else paid.keys()
+        most += largest_sum([(sums.filters[text], paid[text]) for text in near], inside)
+    return most
 
 
 def _open_store(path: Path) -> Store:

@@ -148,9 +148,10 @@ def insert(store: Store, table: str, price: Price | None = None, /, **row: Any) 
     row["at"] = now().isoformat(timespec="milliseconds")
     if price:
         row |= {"kind": price.kind, "nano": price.nano}
-    values = f"({', '.join(row)}) VALUES ({', '.join('?' * len(row))}) RETURNING id"
+    columns, marks = ", ".join(row), ", ".join("?" * len(row))
+    sql = f"INSERT INTO {table} ({columns}) VALUES ({marks}) RETURNING id"
     with store.begin("IMMEDIATE") as db:
-        return int(db.execute(f"INSERT INTO {table} {values}", (*row.values(),)).fetchall()[0][0])
+        return int(db.execute(sql, tuple(row.values())).fetchall()[0][0])
 
 
 def raise_mark(beside: Path, db: Store) -> int:

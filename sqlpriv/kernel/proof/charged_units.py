@@ -64,18 +64,15 @@ def largest_sum(charges: Sequence[tuple[UnitFilter, int]], inside: UnitFilter) -
     inner = set(inside.get(column) or (v for units, _ in charges for v in units.get(column, ())))
     for units, amount in charges:
         for value in inner.intersection(units.get(column, ())):
-            by_value[value].append(({c: v for c, v in units.items() if c != column}, amount))
+            rest = {c: others for c, others in units.items() if c != column}
+            by_value[value].append((rest, amount))
         if column not in units:
             everywhere.append((units, amount))
     unnamed = column not in inside or len(by_value) < len(inner)
     if not any(units for units, _ in everywhere):
         everywhere = [({}, sum(amount for _, amount in everywhere))]
-    return max(
-        [
-            *(largest_sum([*everywhere, *some], inside) for some in by_value.values()),
-            largest_sum(everywhere, inside) if unnamed else 0,
-        ]
-    )
+    sums = [largest_sum([*everywhere, *some], inside) for some in by_value.values()]
+    return max([*sums, largest_sum(everywhere, inside) if unnamed else 0])
 
 
 def tell_too_many_points(booked: Collection[UnitFilter]) -> bool:

@@ -61,9 +61,8 @@ def gaussian(sensitivity_l2: float, rho: Rho) -> Noise:
     OpenDP's map disagrees, as do the next two.
     """
     scale, distance = _noise_scale(sensitivity_l2, rho), root_above(Fraction(sensitivity_l2) ** 2)
-    return Noise(
-        scale, _confirm_price(measurements.make_gaussian(_INTEGERS, _L2, scale), distance, rho)
-    )
+    gaussian = measurements.make_gaussian(_INTEGERS, _L2, scale)
+    return Noise(scale, _confirm_price(gaussian, distance, rho))
 
 
 @lru_cache(1024)
@@ -74,11 +73,9 @@ def laplace(sensitivity_l1: int, epsilon: Epsilon) -> Noise:
     Roughgarden and Sundararajan 2009); its variance is 1 / (2 sinh(1 / (2 scale))^2).
     """
     scale = _noise_scale(sensitivity_l1, epsilon)
+    measurement = measurements.make_laplace(_INTEGERS, _L1, scale)
     sigma = math.sqrt(0.5) / math.sinh(min(0.5 / scale, 700.0))  # beyond 700 it is below 1e-300
-    return Noise(
-        sigma,
-        _confirm_price(measurements.make_laplace(_INTEGERS, _L1, scale), sensitivity_l1, epsilon),
-    )
+    return Noise(sigma, _confirm_price(measurement, sensitivity_l1, epsilon))
 
 
 def additive(l1: int, l2_squared: int, price: Price) -> Noise:
@@ -100,9 +97,8 @@ def chooser(sensitivity: int, price: Price) -> Callable[[Sequence[int] | NDArray
         if isinstance(price, Rho)
         else measures.max_divergence()
     )
-    confirmed_max = _confirm_price(
-        measurements.make_noisy_max(_INTEGERS, _EACH, divergence, scale), sensitivity, price
-    )
+    noisy_max = measurements.make_noisy_max(_INTEGERS, _EACH, divergence, scale)
+    confirmed_max = _confirm_price(noisy_max, sensitivity, price)
 
     def choose(scores: Sequence[int] | NDArray[np.int64]) -> int:
         # OpenDP takes an array as it is, and a list number by number, 3 µs each

@@ -171,9 +171,8 @@ def joint_price(
     for m in asked:
         group, total = (m.query.source, m.query.strata), a.strata_count(m.query)
         at = range(total) if m.query.within is None else set(m.query.within)
-        losses[group] = [
-            n + m.price.nano if s in at else n for s, n in enumerate(losses.get(group, [0] * total))
-        ]
+        loss = enumerate(losses.get(group, [0] * total))
+        losses[group] = [n + m.price.nano if s in at else n for s, n in loss]
     for (source, _), each in losses.items():
         g = min(bound_of(source, contract).groups_per_unit, len(each))
         nano += -(-sum(sorted(each, reverse=True)[:g]) // g)
@@ -215,9 +214,8 @@ def total_distance(candidates: Sequence[Candidate], rows_per_unit: int) -> int:
     whichever cells the unit's rows are in, so the sum by at most U m Σ w_c. Where every table is
     empty and the estimates are 0, m rows of one unit raise all of the terms by that: it is tight.
     """
-    return (
-        rows_per_unit * SCORE_UNIT * max(1, sum(round(c.weight * SCORE_UNIT) for c in candidates))
-    )
+    weights = (round(c.weight * SCORE_UNIT) for c in candidates)
+    return rows_per_unit * SCORE_UNIT * max(1, sum(weights))
 
 
 def score(candidate: Candidate, exact: NDArray[np.int64]) -> list[int]:

@@ -85,9 +85,9 @@ def reach_of(relation: a.Relation, contract: TableContract, partners: Partners) 
             return _reach_of_scan(relation, contract)
         case a.Derive(source, new, expr):
             below = reach_of(source, contract, partners)
-            return below._replace(
-                types=below.types | {new.lower(): {"date": Type.DATE}.get(getattr(expr, "op", ""))}
-            )
+            is_day = isinstance(expr, a.Call) and expr.op == "date"
+            type_ = Type.DATE if is_day else None
+            return below._replace(types={**below.types, new.lower(): type_})
         case a.Join(left, right):
             first, second = (reach_of(side, contract, partners) for side in (left, right))
             return _reach_of_join(relation, first, second, contract, partners)
@@ -101,11 +101,13 @@ def reach_of(relation: a.Relation, contract: TableContract, partners: Partners) 
             read = {key.lower(): x.name.lower() if isinstance(x, a.Col) else "" for key, x in keys}
             wholes = [x for x in below.sides if x.rows and {*read.values()} <= x.types.keys()]
             of = min([below, *wholes], key=lambda side: side.rows)
+            aggregated = dict.fromkeys(
+                name.lower() for name in (*(fold.name for fold in folds), unit)
+            )
             return below._replace(
                 rows=of.rows if keys else 1,
                 limited=below.limited or not keys,
-                types=dict.fromkeys(x.lower() for x in (*(fold.name for fold in folds), unit))
-                | {key: below.types.get(column) for key, column in read.items()},
+                types=aggregated | {key: below.types.get(column) for key, column in read.items()},
                 alone=frozenset(key for key, column in read.items() if column in of.alone),
                 sides=(),
             )

@@ -106,11 +106,8 @@ class Spark:
                 from pyspark.sql.connect.session import SparkSession
             for kind in ("SQLQueryContext", "DataFrameQueryContext"):
                 logging.getLogger(f"{kind}Logger").disabled = True
-            secret = (
-                ""
-                if urlsplit(url).hostname in ("127.0.0.1", "localhost", "::1")
-                else f";use_ssl=true;token={os.environ['SQLPRIV_SPARK_TOKEN']}"
-            )
+            near = urlsplit(url).hostname in ("127.0.0.1", "localhost", "::1")
+            secret = "" if near else f";use_ssl=true;token={os.environ['SQLPRIV_SPARK_TOKEN']}"
             self._session = SparkSession(connection=f"sc://{urlsplit(url).netloc}/{secret}")
             self._session.client.set_retry_policies([DefaultPolicy(max_retries=2)])
             for name, value in SETTINGS.items():

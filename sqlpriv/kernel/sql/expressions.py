@@ -140,11 +140,8 @@ class Expressions:
         literal, x = self.dialect.literal, self.dialect.cast(arg, "DOUBLE")
         if not self._within(expr.arg, expr.start, expr.stop):
             x = self.clamp(x, expr.start, expr.stop)
-        return self.dialect.form(
-            "below",
-            f"sqrt(sqrt(({x} - {literal(expr.start)}) / {literal(expr.stop - expr.start)}))"
-            f" * {literal(a.ROOTS)}",
-        )
+        place = f"({x} - {literal(expr.start)}) / {literal(expr.stop - expr.start)}"
+        return self.dialect.form("below", f"sqrt(sqrt({place})) * {literal(a.ROOTS)}")
 
     def bins_of_root(self, expr: a.Roots, number: str) -> str:
         """Returns the text of a bin, from that of its `Roots.number`: the edges up to it. The list

@@ -154,7 +154,8 @@ def joint_batches(
         ahead: Join one where that keeps its joint groups few; they would be too many of several
             columns' bins. It goes by the lengths of public lists.
     """
-    scopes = {source: Scope(source, contract) for source in {x[0].source for x in [*asked, *ahead]}}
+    sources = dict.fromkeys(query.source for query, *_ in [*asked, *ahead])
+    scopes = {source: Scope(source, contract) for source in sources}
     batches: dict[object, list[list[a.Parts]]] = defaultdict(list)
     for number, parts in enumerate([*asked, *ahead]):
         query = parts[0]
@@ -315,7 +316,5 @@ def verifying(contract: TableContract) -> str:
         same = f"(count({c}) = 0 OR (count({c}) = count(*) AND min({c}) = max({c})))"
         steady.append(f", {same if column.type else 'false'} AS c{i}")
         facts.append(f"coalesce(bool_and(c{i}), true)")
-    return (
-        f"SELECT {', '.join(facts)} FROM"
-        f" (SELECT count(*) AS n{''.join(steady)}{scope.source()} GROUP BY {scope.owner})"
-    )
+    counted = f"SELECT count(*) AS n{''.join(steady)}{scope.source()} GROUP BY {scope.owner}"
+    return f"SELECT {', '.join(facts)} FROM ({counted})"

@@ -363,11 +363,8 @@ class Scope(Expressions):
 
     def exports(self) -> list[Exported]:
         """Returns every column that is read, or UNIQUE, as other relations see it."""
-        return [
-            self.export(name, a.Col(name))
-            for name in (*(column.name for column in self.columns.values()), *self.derived)
-            if self._is_read(name.lower())
-        ]
+        names = [*(c.name for c in self.columns.values()), *self.derived]
+        return [self.export(n, a.Col(n)) for n in names if self._is_read(n.lower())]
 
     def _is_read(self, column: str) -> bool:
         return self.used is None or column in self.used or column in self.row_names
@@ -525,10 +522,8 @@ def unit_of(
     keys = [key_of(contract, column, row, dialect) for column in unit.columns]
     if len(keys) == 1:
         return keys[0]
-    return " || ".join(
-        dialect.form("counted", text if kind is Type.TEXT else dialect.form("bytes", text))
-        for text, kind in keys
-    ), Type.TEXT
+    texts = (text if kind is Type.TEXT else dialect.form("bytes", text) for text, kind in keys)
+    return " || ".join(dialect.form("counted", text) for text in texts), Type.TEXT
 
 
 def partner_count(relation: a.Relation, columns: Sequence[str], contract: TableContract) -> str:

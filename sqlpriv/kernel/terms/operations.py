@@ -204,11 +204,8 @@ def type_of(sql_type: str) -> Type | None:
     >>> type_of("DECIMAL(15,2)"), type_of("INTEGER[]"), type_of("TIME WITH TIME ZONE")
     (<Type.REAL: 'real'>, None, None)
     """
-    name = (
-        ""
-        if sql_type.endswith("]")
-        else sql_type.upper().replace(" WITH TIME ZONE", "TZ").split("(")[0].strip()
-    )
+    whole = sql_type.upper().replace(" WITH TIME ZONE", "TZ")
+    name = "" if sql_type.endswith("]") else whole.split("(")[0].strip()
     return next((type_ for type_, names in _NAMES.items() if name in names.split()), None)
 
 
@@ -259,9 +256,8 @@ def check(expr: a.Expr, types: Mapping[str, Type]) -> Type:
         case a.Substring(arg, start, length) if 0 < start < 2**31 and 0 <= length < 2**31:
             return one([check(arg, types)], {Type.TEXT}, "SUBSTRING")
         case a.Shift(arg, months, days, micros):
-            if any(
-                abs(n) > most for n, most in zip((months, days, micros), a.MAX_SHIFT, strict=True)
-            ):
+            parts = zip((months, days, micros), a.MAX_SHIFT, strict=True)
+            if any(abs(n) > most for n, most in parts):
                 raise Refused("an interval moves a moment by 5000 years at most")
             one([check(arg, types)], MOMENTS, "an interval's moment")
             return Type.TIMESTAMP

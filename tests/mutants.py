@@ -956,6 +956,13 @@ MUTANTS = (
         LISTS,
     ),
     Mutant(
+        "a moment of another type says whose a row is",
+        K + "sql/relations.py",
+        "or left.columns[mine].sql_type == right.columns[theirs].sql_type",
+        "or left.columns[mine].type == right.columns[theirs].type",
+        LISTS,
+    ),
+    Mutant(
         "a column that a join took away says whose a row is",
         K + "sql/relations.py",
         "            if column in self.columns\n",

@@ -243,7 +243,9 @@ class Scope(Expressions):
         Claim: such a left row is made of a row of the table that the link leads to, and both are of
         one unit (joins are inside units). The column is UNIQUE there, so the right row's link leads
         to that very row: the right row is of the left one's unit, and nobody need ask which. Only
-        values that are equal byte by byte say so, and no text of a table with a collation.
+        values that are equal byte by byte say so, and no text of a table with a collation. Nor do
+        two types: a moment with a time zone meets one without by the engine's clock where a link is
+        followed, and by UTC in a condition. Whole numbers are equal by one rule in both places.
         """
         via = right.scanned.via if right.of_one_table else None
         if via is None or has_collation(self.contract):
@@ -252,6 +254,10 @@ class Scope(Expressions):
         return any(
             left.origins.get(mine) == (via.table.lower(), via.parent.lower())
             and right.origins.get(theirs) == link
+            and (
+                left.columns[mine].type is Type.INTEGER
+                or left.columns[mine].sql_type == right.columns[theirs].sql_type
+            )
             for mine, theirs in equated_columns(on)
         )
 

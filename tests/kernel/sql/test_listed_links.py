@@ -145,26 +145,49 @@ def test_a_link_that_is_equated_says_whose_a_row_is(
     assert (spared == render(queries, made, 7).sql) is (" column" in which and "too" not in which)
 
 
-def test_text_that_a_collation_calls_equal_says_nothing(engine: Engine) -> None:
-    """Two customers' orders, "a" and "A": a line of the one meets no order of the other."""
-    tables = {"orders": {"o": "VARCHAR", "c": "VARCHAR"}, "lines": {"o": "VARCHAR", "x": "INTEGER"}}
+def orders_keyed_by(order: str, line: str, collated: bool = False) -> TableContract:
+    """The orders' contract, whose key is of one SQL type and is called by lines in another."""
+    tables = {"orders": {"o": order, "c": "VARCHAR"}, "lines": {"o": line, "x": "INTEGER"}}
     catalog = [
         TableContract(
             name,
             tuple(Column(c, type_of(kind), kind) for c, kind in columns.items()),
             unique=frozenset({"o"} if name == "orders" else ()),
-            collated=True,
+            collated=collated,
         )
         for name, columns in tables.items()
     ]
     customers = TableContract("customers", (Column("c", Type.TEXT, "VARCHAR"),))
     bodies = {t: {**UNDECLARED, **DECLARED[t]} for t in DECLARED}
-    made = contracts_in_force(
+    return contracts_in_force(
         [replace(customers, unique=frozenset({"c"})), *catalog],
         json.loads(json.dumps(bodies)),
         {},
         1,
     )["orders"]
+
+
+def test_a_moment_with_a_time_zone_says_nothing_of_one_without(engine: Engine) -> None:
+    """By the engine's clock the line is of the order at noon, by UTC it meets the one at ten."""
+    made = orders_keyed_by("TIMESTAMP", "TIMESTAMP WITH TIME ZONE")
+    engine.duckdb.execute(
+        "SET TimeZone = 'Europe/Berlin';"
+        "CREATE OR REPLACE TABLE orders (o TIMESTAMP, c VARCHAR);"
+        "CREATE OR REPLACE TABLE lines (o TIMESTAMPTZ, x INTEGER);"
+        "CREATE OR REPLACE TABLE customers (c VARCHAR);"
+        "INSERT INTO customers VALUES ('ann'), ('bob');"
+        "INSERT INTO orders VALUES ('2024-07-01 12:00', 'ann'), ('2024-07-01 10:00', 'bob');"
+        "INSERT INTO lines VALUES ('2024-07-01 10:00+00', 1)"
+    )
+    for kind in ("inner", "semi"):
+        joined = a.Join(a.Scan("orders", "o."), a.Scan("lines", "l."), SAME, kind)
+        assert engine.exact([a.Count(a.Bounded(joined, 9, 1))], made)[0].tolist() == [0]
+    engine.duckdb.execute("RESET TimeZone")
+
+
+def test_text_that_a_collation_calls_equal_says_nothing(engine: Engine) -> None:
+    """Two customers' orders, "a" and "A": a line of the one meets no order of the other."""
+    made = orders_keyed_by("VARCHAR", "VARCHAR", collated=True)
     engine.duckdb.execute(
         "CREATE OR REPLACE TABLE orders (o VARCHAR COLLATE NOCASE, c VARCHAR);"
         "CREATE OR REPLACE TABLE lines (o VARCHAR COLLATE NOCASE, x INTEGER);"

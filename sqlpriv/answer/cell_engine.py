@@ -19,20 +19,11 @@ from sqlpriv.plan.plan import Output
 from sqlpriv.statements import sql
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.traverse import walk
-from sqlpriv.system.quiet_engine import open_utc_engine
+from sqlpriv.system.quiet_engine import SANDBOX, open_utc_engine
 
 POSITION, TABLE = "position", "cells"
 _REHEARSED = (1000, 1, 0, 60, -3, 9)
 """What outputs are rehearsed on; each aggregate has another multiple, so that none are equal."""
-SANDBOX: dict[str, str | bool | int | float | list[str]] = {
-    "enable_external_access": "false",
-    "autoinstall_known_extensions": "false",
-    "autoload_known_extensions": "false",
-    "python_enable_replacements": "false",
-    "memory_limit": "1GB",
-    "threads": "1",
-    "lock_configuration": "true",
-}
 
 
 class NeverComputable(Refused):
@@ -52,7 +43,7 @@ def engine_of_cells(cells: pa.Table) -> duckdb.DuckDBPyConnection:
 
 @cache
 def _engine() -> duckdb.DuckDBPyConnection:
-    return open_utc_engine(SANDBOX)
+    return open_utc_engine({**SANDBOX, "memory_limit": "1GB"})
 
 
 os.register_at_fork(after_in_child=_engine.cache_clear)  # threads do not survive a fork

@@ -16,6 +16,15 @@ import pyarrow as pa
 from sqlpriv.errors import ProgrammingError
 
 Config = Mapping[str, str | bool | int | float | list[str]]
+SANDBOX: Config = {
+    "enable_external_access": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "python_enable_replacements": "false",
+    "threads": "1",
+    "lock_configuration": "true",
+}
+"""Settings of an engine that reaches nothing but what it is given, in one thread."""
 BATCH_ROWS = 10_000
 MOST_BYTES = 2**31
 """Of an answer that is given as a whole. DuckDB's limit of memory is not one of what it hands over:

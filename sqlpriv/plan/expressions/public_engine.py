@@ -8,17 +8,8 @@ from typing import Any
 
 import duckdb
 
-from sqlpriv.system.quiet_engine import open_utc_engine
+from sqlpriv.system.quiet_engine import SANDBOX, open_utc_engine
 
-SANDBOX: dict[str, str | bool | int | float | list[str]] = {
-    "enable_external_access": "false",
-    "autoinstall_known_extensions": "false",
-    "autoload_known_extensions": "false",
-    "python_enable_replacements": "false",
-    "memory_limit": "256MB",
-    "threads": "1",
-    "lock_configuration": "true",
-}
 _OF_TYPES = frozenset(
     (
         "typeof",
@@ -72,7 +63,7 @@ def scalar_functions() -> frozenset[str]:
 @cache
 def public_engine() -> duckdb.DuckDBPyConnection:
     """Returns the one engine that has no table at all."""
-    return open_utc_engine(SANDBOX)
+    return open_utc_engine({**SANDBOX, "memory_limit": "256MB"})
 
 
 os.register_at_fork(after_in_child=public_engine.cache_clear)  # threads do not survive a fork

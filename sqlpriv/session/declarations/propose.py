@@ -96,6 +96,7 @@ def _table_lines(
             *lines,
             "-- No column seems to name whom a row is about: every row is taken for a unit.",
             *_nested_unit(profile),
+            *_short_units(profile),
             f"-- If nobody is in this table, write instead: ALTER TABLE {t} SET PUBLIC;",
             f"CREATE OR REPLACE TABLE {t} AS SELECT row_number() OVER () AS row_id,"
             f" COLUMNS(lambda c: c <> 'row_id') FROM {t};",
@@ -136,6 +137,21 @@ def _nested_unit(profile: TableProfile) -> list[str]:
         f"-- {'.'.join(nested)} may do so. If that is who is to be protected, run this, then"
         " propose anew:",
         f"-- CREATE OR REPLACE TABLE {t} AS SELECT *, {field} AS {new} FROM {t};",
+    ]
+
+
+def _short_units(profile: TableProfile) -> list[str]:
+    """Returns a remark on columns that may name units, and are taken for lists of codes."""
+    columns = profile.short_identifiers()
+    if not columns:
+        return []
+    t, column = written_name(profile.table), written_name(columns[0].name)
+    named = ", ".join(f"{written_name(c.name)} ({c.distinct} values)" for c in columns)
+    return [
+        f"-- {named}: called as units are, and so few that they are taken for codes. If one of them"
+        " is who is to be protected, write instead:",
+        f"-- ALTER TABLE {t} ADD PRIVACY_KEY ({column});"
+        f" ALTER TABLE {t} SET PRIVACY BOUND (rows_per_unit = …);",
     ]
 
 

@@ -55,6 +55,9 @@ _PEOPLE = re.compile(
     re.IGNORECASE,
 )
 
+_PERSON_IDENTIFIER = re.compile(rf"^({_PEOPLE.pattern})s?$|(_?(id|key|uuid))$|email|ssn", re.I)
+"""Of names that name people, those that say who, however few: a guest_number may be a count."""
+
 
 @dataclass(frozen=True)
 class ColumnProfile:
@@ -82,6 +85,11 @@ class ColumnProfile:
     def names_people(self) -> bool:
         """Whether the column's name says that it names people."""
         return _PEOPLE.search(self.name) is not None
+
+    @property
+    def says_who(self) -> bool:
+        """Whether the column's name says that each value is a person: patient_id, but no id."""
+        return self.names_people and _PERSON_IDENTIFIER.search(self.name) is not None
 
     @property
     def is_number(self) -> bool:
@@ -130,9 +138,25 @@ class TableProfile:
         return None
 
     def repeated_identifiers(self) -> list[ColumnProfile]:
-        """Returns the columns that may name units of several rows each."""
+        """Returns the columns that may name units of several rows each.
+
+        A column of few values is one only if its name says that each is a person.
+        """
         fewest = max(MOST_LEVELS, self.rows / MOST_ROWS)
-        return [c for c in self._identifiers() if c.distinct > fewest and not c.is_unique]
+        return [
+            c
+            for c in self._identifiers()
+            if not c.is_unique and (c.distinct > fewest or (c.says_who and c.distinct > 1))
+        ]
+
+    def short_identifiers(self) -> list[ColumnProfile]:
+        """Returns the columns that are called as units are, and have too few values to be taken."""
+        repeated = self.repeated_identifiers()
+        return [
+            c
+            for c in self._identifiers()
+            if c not in repeated and not c.is_unique and 1 < c.distinct < self.rows
+        ]
 
     def _identifiers(self) -> list[ColumnProfile]:
         return [

@@ -1,5 +1,10 @@
 """`sqlpriv init`: what is proposed of files, and that nothing is declared without a yes."""
 
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import duckdb
@@ -393,3 +398,50 @@ def test_a_field_that_names_people_is_pointed_out(tmp_path: Path) -> None:
     again = run(vault, "--to", tmp_path / "again.sql").stdout
     assert "ALTER TABLE events ADD PRIVACY_KEY (user_id);" in again
     assert "may do so" not in again
+
+
+def test_few_people_are_units_and_few_codes_are_pointed_out(tmp_path: Path) -> None:
+    """40 patients of 30 rows each: each row was taken for a unit, 30 times less than was meant."""
+    rows = [f"{i % 40},{i % 7},{i % 12},{i % 50}" for i in range(1200)]
+    file = tmp_path / "stays.csv"
+    file.write_text("patient_id,ward_code,guest_number,nights\n" + "\n".join(rows))
+    lines = run(file, "--vault", tmp_path / "stays.duckdb").stdout.splitlines()
+    assert "ALTER TABLE stays ADD PRIVACY_KEY (patient_id);" in lines
+    assert "ALTER TABLE stays SET PRIVACY BOUND (rows_per_unit = 30);" in lines
+    file = tmp_path / "logins.csv"
+    file.write_text("account_no,guest_number,day\n" + "\n".join(x.rpartition(",")[0] for x in rows))
+    lines = run(file, "--vault", tmp_path / "logins.duckdb").stdout.splitlines()
+    assert "ALTER TABLE logins ADD PRIVACY_KEY (row_id);" in lines
+    (remark,) = [x for x in lines if x.startswith("-- account_no (40 values), guest_number (7 ")]
+    assert remark.endswith("write instead:")
+    assert any(x.startswith("-- ALTER TABLE logins ADD PRIVACY_KEY (account_no);") for x in lines)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_a_vault_that_is_being_filled_is_whole_or_absent(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    """SIGTERM left a part of a vault and its ledger, and the next init refused to go over them."""
+    file, vault = tmp_path / "people.csv", tmp_path / "people.duckdb"
+    os.mkfifo(file)  # reading it waits for a writer, so the process is killed while it loads
+    process = subprocess.Popen(
+        [sys.executable, "-m", "sqlpriv", "init", file, "--vault", vault],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    with file.open("w") as writer:
+        writer.write("id,age\n")
+        while not list(tmp_path.glob(".people.duckdb.*.making/*")):
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.send_signal(number)
+    process.wait()
+    assert not vault.exists()
+    assert not vault.with_suffix(".ledger").exists()
+    file.unlink()
+    file.write_text("id,age\n" + "".join(f"{i},{i % 90}\n" for i in range(300)))
+    done = run(file, "--vault", vault)
+    assert done.exit_code == 0, done.output
+    assert {x.name for x in tmp_path.iterdir() if x.name.startswith(".")} == set()
+    again = run(file, "--vault", vault)
+    assert f"propose for what it holds: sqlpriv init {vault}" in again.stderr

@@ -1,0 +1,157 @@
+"""Files loaded into a new vault, which is at its place whole or not at all."""
+
+from __future__ import annotations
+
+import fcntl
+import glob
+import os
+import re
+import shutil
+import signal
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from sqlpriv.kernel.sql.quoting import literal, name
+
+if TYPE_CHECKING:
+    from sqlpriv.session.session import Session
+
+READERS = {
+    ".csv": "read_csv",
+    ".tsv": "read_csv",
+    ".parquet": "read_parquet",
+    ".json": "read_json",
+    ".jsonl": "read_json",
+}
+
+
+def data_files(source: Path) -> list[Path]:
+    """Returns the files of a source that hold tables, in the order of their names.
+
+    Raises:
+        UsageError: There is none, or two would be one table.
+    """
+    files = sorted(source.iterdir()) if source.is_dir() else [source]
+    files = [file for file in files if file.suffix.lower() in READERS]
+    if not files:
+        suffixes = ", ".join(READERS)
+        raise click.UsageError(
+            f"{source} holds no table: files end with {suffixes}, vaults with .duckdb."
+        )
+    names = [table_name(file) for file in files]
+    for table in names:
+        if names.count(table) > 1:
+            raise click.UsageError(f"two files of {source} would be the table {table}: rename one.")
+    return files
+
+
+def table_name(file: Path) -> str:
+    """Returns the name of the table that a file becomes.
+
+    >>> table_name(Path("Visits (2024).csv"))
+    'visits_2024'
+    """
+    return re.sub(r"[\W_]+", "_", file.stem.lower()).strip("_") or "data"
+
+
+@contextmanager
+def folder_aside(path: Path) -> Iterator[Path]:
+    """Yields a hidden folder beside a path, to build in; it is removed at the end.
+
+    SIGTERM and SIGHUP end the block as Ctrl-C does. What a killed process left is removed by the
+    next one: the system lets go of the lock on a folder with the process that made it.
+    """
+    leftovers = path.parent.glob(f".{glob.escape(path.name)}.*.making")
+    for leftover in leftovers:
+        with suppress(OSError), _lock_folder(leftover):
+            shutil.rmtree(leftover)
+    signals = (signal.SIGTERM, signal.SIGHUP)
+    handlers = [signal.signal(number, signal.default_int_handler) for number in signals]
+    folder = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".making", dir=path.parent))
+    try:
+        with _lock_folder(folder):
+            yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        for number, handler in zip(signals, handlers, strict=True):
+            signal.signal(number, handler)
+
+
+@contextmanager
+def _lock_folder(folder: Path) -> Iterator[None]:
+    """Holds the lock on a folder; BlockingIOError where another process holds it."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(handle)
+
+
+def load_files(vault: Path, files: Sequence[Path]) -> None:
+    """Loads files into a new vault.
+
+    Raises:
+        UsageError: No file has rows. One of several that has none is left out, and named.
+    """
+    from sqlpriv.session.session import Session
+
+    with Session(vault, role="owner") as session:
+        has_rows = [load(session, file) for file in files]
+    if not any(has_rows):
+        names = ", ".join(str(file) for file in files)
+        raise click.UsageError(f"{names} holds no rows: there is nothing to propose from.")
+    for file, is_loaded in zip(files, has_rows, strict=True):
+        if not is_loaded:
+            click.echo(f"{file.name} holds no rows: it is left out", err=True)
+            continue
+        click.echo(f"loaded {file.name} into {vault.name} as {table_name(file)}", err=True)
+
+
+def load(session: Session, file: Path) -> bool:
+    """Loads a file as a table; returns whether it has rows: of one without no table is made.
+
+    Raises:
+        UsageError: Its lines are not rows of one table.
+        sqlpriv.Error: It cannot be read.
+    """
+    table, options = table_name(file), ""
+    is_text = READERS[file.suffix.lower()] == "read_csv"
+    if is_text and (encoding := text_encoding(file)) != "utf-8":
+        options = f", encoding = {literal(encoding)}"
+        click.echo(f"{file.name} is no UTF-8: it is read as {encoding}", err=True)
+    reader = f"{READERS[file.suffix.lower()]}({literal(str(file))}{options})"
+    session.execute(f"CREATE TABLE {name(table)} AS FROM {reader}")
+    rows = session.execute(f"SELECT count(*) AS n FROM {name(table)}").table
+    columns = session.execute(f"SELECT * FROM {name(table)} LIMIT 0").table
+    assert rows is not None
+    assert columns is not None
+    if not rows["n"][0].as_py():
+        session.execute(f"DROP TABLE {name(table)}")
+        return False
+    if is_text and columns.num_columns == 1 and set(columns.column_names[0]) & set(",;|\t"):
+        raise click.UsageError(
+            f"{file} was read as one column, {columns.column_names[0]!r}: a line of it has more"
+            " values than its head, or fewer. Mend that line, or load the file yourself:"
+            f" CREATE TABLE {table} AS FROM read_csv({literal(str(file))}, delim = …, …)."
+        )
+    return True
+
+
+def text_encoding(file: Path) -> str:
+    """Returns the encoding that a file of text seems to have: utf-8, utf-16 or latin-1."""
+    with file.open("rb") as opened:
+        if opened.read(2) in (b"\xff\xfe", b"\xfe\xff"):
+            return "utf-16"
+    try:
+        with file.open(encoding="utf-8") as opened_text:
+            while opened_text.read(1 << 20):
+                pass
+    except UnicodeDecodeError:
+        return "latin-1"
+    return "utf-8"

@@ -956,10 +956,10 @@ MUTANTS = (
         LISTS,
     ),
     Mutant(
-        "a moment of another type says whose a row is",
+        "a moment with a time zone leads to one without",
         K + "sql/relations.py",
-        "or left.columns[mine].sql_type == right.columns[theirs].sql_type",
-        "or left.columns[mine].type == right.columns[theirs].type",
+        "declared.sql_type if declared.type is Type.TIMESTAMP else declared.type",
+        "declared.type",
         LISTS,
     ),
     Mutant(

@@ -217,6 +217,22 @@ def test_a_link_in_a_list_asks_for_its_bound(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("key", "link"),
+    [("TIMESTAMP", "TIMESTAMPTZ"), ("VARCHAR", "INTEGER"), ("DATE", "TIMESTAMP")],
+)
+def test_a_link_has_the_type_of_what_it_leads_to(tmp_path: Path, key: str, link: str) -> None:
+    with Session(tmp_path / "one.duckdb", role="owner") as owner:
+        owner.execute(f"CREATE TABLE people (id {key} PRIMARY KEY); CREATE TABLE v (who {link})")
+        owner.execute("ALTER TABLE people SET PRIVACY (KEY (id))")
+        declared = "ALTER TABLE v SET PRIVACY (BOUND (rows_per_unit = 1),"
+        declared += " LINK (who) REFERENCES people(id))"
+        with pytest.raises(DeclarationError, match=f"ALTER COLUMN who TYPE {key}"):
+            owner.execute(declared)
+        owner.execute(f"ALTER TABLE v ALTER COLUMN who TYPE {key}")
+        owner.execute(declared)
+
+
+@pytest.mark.parametrize(
     ("sql_type", "rows_of_table", "labels", "left_out"),
     [
         ("TINYINT", "1, 2, 3, NULL", "1, 2", (1, 1)),

@@ -243,9 +243,8 @@ class Scope(Expressions):
         Claim: such a left row is made of a row of the table that the link leads to, and both are of
         one unit (joins are inside units). The column is UNIQUE there, so the right row's link leads
         to that very row: the right row is of the left one's unit, and nobody need ask which. Only
-        values that are equal byte by byte say so, and no text of a table with a collation. Nor do
-        two types: a moment with a time zone meets one without by the engine's clock where a link is
-        followed, and by UTC in a condition. Whole numbers are equal by one rule in both places.
+        values that are equal by one rule in both places say so: no text of a table with a
+        collation. Moments are of one type in a link and what it leads to (`key_of`).
         """
         via = right.scanned.via if right.of_one_table else None
         if via is None or has_collation(self.contract):
@@ -254,10 +253,6 @@ class Scope(Expressions):
         return any(
             left.origins.get(mine) == (via.table.lower(), via.parent.lower())
             and right.origins.get(theirs) == link
-            and (
-                left.columns[mine].type is Type.INTEGER
-                or left.columns[mine].sql_type == right.columns[theirs].sql_type
-            )
             for mine, theirs in equated_columns(on)
         )
 
@@ -508,13 +503,18 @@ def has_collation(contract: TableContract) -> bool:
 
 
 def key_of(contract: TableContract, column: str, row: str, dialect: Dialect) -> tuple[str, str]:
-    """Returns what names a row's unit, or its parent, and how: text byte by byte, any collation."""
+    """Returns what names a row's unit, or its parent, and how: text byte by byte, any collation.
+
+    Claim: two of one kind are equal where they name one thing, by no clock. The engine compares a
+    moment with a time zone and one without by the zone that it is in, where the hour that summer
+    time leaves out equals the hour after it: one link would lead to the rows of two units.
+    """
     declared, text = contract.column(column), f"{row}.{dialect.identifier(column)}"
-    if declared is None or (declared.type in (None, Type.REAL) and declared.sql_type != "UUID"):
+    if declared is None or declared.type is None or declared.type is Type.REAL:
         raise Refused(f'"{column}" cannot name a unit: its values have no one equality')
     if declared.type is Type.TEXT:
         text = dialect.form("bytes", text)
-    return text, declared.type or declared.sql_type
+    return text, declared.sql_type if declared.type is Type.TIMESTAMP else declared.type
 
 
 def unit_of(

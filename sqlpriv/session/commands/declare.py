@@ -182,7 +182,16 @@ def _link_change(
         raise DeclarationError(f"there is no table {parent}")
     if contract.public:
         raise DeclarationError(f"{contract.table} is public; ALTER TABLE … UNSET PUBLIC first")
-    link = [child_column, target.table.lower(), _column(target, key).name]
+    mine, theirs = _column(contract, column), _column(target, key)
+    if mine.type is not theirs.type or (
+        mine.type is Type.TIMESTAMP and mine.sql_type != theirs.sql_type
+    ):
+        raise DeclarationError(
+            f"{child_column} is a {mine.sql_type} and {target.table}.{theirs.name} a"
+            f" {theirs.sql_type}: values of two types name no one row; ALTER TABLE"
+            f" {contract.table} ALTER COLUMN {child_column} TYPE {theirs.sql_type}"
+        )
+    link = [child_column, target.table.lower(), theirs.name]
     message = f"rows of {contract.table} belong to {target.table} by {child_column}"
     return {"links": [*_links_but(body, child_column), link]}, message
 

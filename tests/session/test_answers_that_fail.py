@@ -53,6 +53,7 @@ def at_next_price(session: Session) -> None:
         (f"SELECT region, chr(-(SUM(n) OVER ())::INT) AS x FROM ({ROWS})", "x"),
         (f"SELECT list(n::TINYINT)[1] AS x FROM ({ROWS})", "x"),
         (f"SELECT region, n % (n - n) AS x FROM ({ROWS})", "x"),
+        (f"SELECT repeat('x', SUM(n)::INT * 1000000) AS x FROM ({ROWS})", "x"),
         (f"{ROWS} UNION ALL SELECT 'all', COUNT(*)::TINYINT FROM people WHERE age >= 0", ""),
     ],
 )
@@ -92,6 +93,25 @@ def test_what_always_fails_is_refused_before_the_charge(session: Session, statem
     with pytest.raises(Error):
         session.execute(statement)
     assert session.budgets() == before
+
+
+@pytest.mark.parametrize(
+    "limit",
+    [
+        f"LIMIT (SELECT (1200 - MAX(n))::INT FROM ({ROWS}))",
+        f"LIMIT 1 OFFSET (SELECT (1200 - MAX(n))::INT FROM ({ROWS}))",
+        f"LIMIT (SELECT n FROM ({ROWS}) WHERE n > 500)",
+    ],
+)
+def test_a_limit_that_the_answers_make_impossible_leaves_no_rows(
+    session: Session, limit: str
+) -> None:
+    """It failed after the charge: with what was tried before, of about 1,000, it had run."""
+    at_next_price(session)
+    result = session.execute(f"SELECT * FROM ({ROWS}) {limit}")
+    assert result.table is not None
+    assert (result.table.column_names, result.table.num_rows) == (["region", "n"], 0)
+    assert "no rows, as the answers cannot be put together" in result.message
 
 
 @pytest.mark.parametrize(

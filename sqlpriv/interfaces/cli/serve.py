@@ -82,7 +82,7 @@ _pem = click.Path(exists=True, dir_okay=False, path_type=Path)
     type=click.IntRange(min=1),
     default=4,
     show_default=True,
-    help="Statements that one user may run at once.",
+    help="Statements that one user may run at once, on each of several servers.",
 )
 @click.option(
     "--exact-times",
@@ -170,7 +170,9 @@ def user() -> None:
 @click.option("--expires", help="For how long: 12h, 90d, 4w.  [default: until removed]")
 @click.option("--password", is_flag=True, help="Ask for a password, instead of making a token.")
 @click.option("--timeout", type=float, help="Seconds that a statement of theirs may take.")
-@click.option("--concurrency", type=int, help="Statements that they may run at once.")
+@click.option(
+    "--concurrency", type=int, help="Statements that they may run at once, on each server."
+)
 @click.option("--epsilon", type=float, help="Price of a private statement that names none.")
 @click.option("--daily-epsilon", type=float, help="The most that they may spend in a day (UTC).")
 @click.option(

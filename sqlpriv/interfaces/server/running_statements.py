@@ -64,7 +64,8 @@ class Runner:
 
     Args:
         timeout: Seconds that a statement may take, of users without a limit of their own.
-        concurrency: Statements that one user may run at once, likewise.
+        concurrency: Statements that one user may run at once here, likewise. Servers behind one
+            address count each for itself: the limit guards a machine, which each has of its own.
         exact_times: Answers leave when they are there, and not at a time on the grid.
     """
 
@@ -150,7 +151,7 @@ class Runner:
             if self._running[user.name] >= limit:
                 raise VaultBusy(
                     f"{user.name} runs {count_text(limit, 'statement')}, and no more may run at"
-                    " once; nothing was read or charged: wait for one of them"
+                    " once on this server; nothing was read or charged: wait for one of them"
                 )
             self._running[user.name] += 1
             self._all_jobs.add(job)

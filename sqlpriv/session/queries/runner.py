@@ -133,7 +133,7 @@ class ProgramRunner:
             table = run_text(text)
         except ProgrammingError as error:
             alone = partial(self._access.sql.run_alone, {})
-            text, table, failures = rescue_tail(text, program.schema.names, error, alone, run_text)
+            text, table, failures = rescue_tail(text, program.schema, error, alone, run_text)
 
         def run_over(changed: Mapping[str, pa.Table]) -> pa.Table:
             return arrow.without_far_moments(run({**rows, **changed}, text, parameters))

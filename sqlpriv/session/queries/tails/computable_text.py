@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -93,34 +93,39 @@ def with_nulls(tree: dict[str, Any], places: Collection[int]) -> dict[str, Any]:
 
 def rescue_tail(
     text: str,
-    names: Sequence[str] | None,
+    schema: pa.Schema | None,
     error: ProgrammingError,
     run_alone: RunAlone,
     run: Callable[[str], pa.Table],
 ) -> tuple[str, pa.Table, tuple[str, ...]]:
     """Returns a query's text in which what fails is NULL, its rows, and a sentence on what failed.
 
+    Where no such text runs (a LIMIT below 0), there are no rows, and the text is as it was.
+
     Args:
         text: The query, which failed.
-        names: Of its columns; None where they do not matter.
+        schema: Of its columns; None where rows must come of a text that runs.
         error: Why it failed.
         run_alone: Runs a query over nothing.
         run: Runs a query over the answers.
 
     Raises:
-        ProgrammingError: No such text runs. The answers are sealed: it says how to get them.
+        ProgrammingError: No such text runs, and there is no schema.
     """
     reason = str(error).split("\n", 1)[0]
     for written, places in _texts_without_failures(text, run_alone, run):
         with suppress(ProgrammingError, ValueError):
             table = run(written)
-            table = table if names is None else table.rename_columns(list(names))
+            table = table if schema is None else table.rename_columns(schema.names)
             what = f'"{table.column_names[places[0]]}"' if places else "what cannot be computed"
             return written, table, (f"{what} is NULL: {reason}",)
-    raise ProgrammingError(
-        f"the answers cannot be put together: {reason}\nHint: they are kept, and cost nothing when"
-        " they are asked for again: leave out of this statement what fails"
-    ) from None
+    if schema is None:
+        raise error
+    note = (
+        f"no rows, as the answers cannot be put together: {reason}; they are kept, and cost nothing"
+        " when they are asked for again: leave out of this statement what fails"
+    )
+    return text, schema.empty_table(), (note,)
 
 
 def _texts_without_failures(
@@ -139,7 +144,7 @@ def _texts_without_failures(
             run(text_of(alone, run_alone))
         except ProgrammingError:
             failing.append(place)
-    if len(failing) < len(places):
+    if failing:
         yield text_of(with_nulls(tree, failing), run_alone), tuple(failing)
 
 

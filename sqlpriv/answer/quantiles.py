@@ -1,6 +1,7 @@
 """Quantiles and modes out of releases: levels that the kernel chose, or a noised histogram.
 
-A cell whose noised count of values is not above 0 has no quantile: it is NULL, as over no rows.
+A level of few rows is one of the noise's, and is NULL (`_least_rows`, `_stands_out`), as a mean is
+of which the released numbers say nothing.
 
 Half-widths. Of a level that the kernel chose none is known: how far the neighbouring ranks lie
 apart is itself private. A histogram tells: let T_l be the noised rows up to level l less q of all
@@ -12,6 +13,7 @@ probability of 2.5 %, so at least 95 % of intervals hold it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -19,9 +21,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sqlpriv.answer.means import Estimate
 from sqlpriv.answer.pooled_strata import BoundedFigures, pool_levels
 from sqlpriv.kernel.terms.algebra import Asked, Level
+from sqlpriv.kernel.terms.budget import Price, Rho
 from sqlpriv.kernel.terms.release import Release
+from sqlpriv.plan.aggregates.quantile_method import rank_error
 from sqlpriv.plan.aggregates.rewrites import Recipe
 from sqlpriv.plan.pricing.statement import half_width
 
@@ -61,8 +66,7 @@ def _share(level: Level) -> float:
 def cells(recipe: Recipe, releases: Mapping[Asked, Release]) -> Figures:
     """Returns every cell's value and half-width: (strata, key 1, key 2, …)."""
     if recipe.level is not None:
-        present = _size(recipe, releases) > 0
-        return _chosen_levels(recipe, releases[recipe.level].values, present)
+        return _chosen_levels(recipe, recipe.level, releases, _size(recipe, releases), 1)
     release = _histogram(recipe, releases)
     return _read_off(recipe, release, release.values, release.sigma**2)
 
@@ -72,9 +76,9 @@ def population(recipe: Recipe, releases: Mapping[Asked, Release], weights: Array
 
     With public weights, shape (strata,), the strata's histograms are brought to those shares.
     """
-    if recipe.whole is not None:
-        present = _size(recipe, releases).sum(axis=0) > 0
-        return _chosen_levels(recipe, releases[recipe.whole].values, present)
+    if isinstance(recipe.whole, Level):
+        rows = _size(recipe, releases)
+        return _chosen_levels(recipe, recipe.whole, releases, rows.sum(axis=0), len(rows))
     release = _histogram(recipe, releases)
     counts, factors = release.values, np.ones(release.values.shape[:-1])
     if weights is not None:
@@ -152,7 +156,7 @@ def level_intervals(
 
 def _read_off(recipe: Recipe, release: Release, counts: Array, variance: Array | float) -> Figures:
     """Returns what a noised histogram says of each cell."""
-    at, present = best(recipe, counts), counts.sum(axis=-1) > 0
+    at, present = best(recipe, counts), _stands_out(recipe, release, counts, variance)
     values = _values(recipe, at, present)
     numbers = recipe.rank is not None and isinstance(recipe.values[0], int | float)
     if not numbers:
@@ -173,10 +177,71 @@ def _half_cell(recipe: Recipe, levels: Array) -> float:
     return float(abs(levels[1] - levels[0])) / 2
 
 
-def _chosen_levels(recipe: Recipe, positions: NDArray[Any], present: NDArray[np.bool_]) -> Figures:
-    """Returns the levels that the kernel chose; nothing is known of how far they may be off."""
-    values = _values(recipe, positions, present)
+def _stands_out(
+    recipe: Recipe, release: Release, counts: Array, variance: Array | float
+) -> NDArray[np.bool_]:
+    """Returns where a noised histogram has rows that its noise does not explain.
+
+    A quantile needs more rows than their own 95 % half-width: with fewer its interval reaches over
+    all levels. A mode needs them in its own level, more than the most frequent of k levels without
+    rows has in 97.5 % of groups: by the union bound σ √(2 ln(20 k)) of Gaussian noise, and
+    (σ / √2) ln(20 k) of Laplace noise.
+    """
+    k, deviation = counts.shape[-1], np.sqrt(np.asarray(variance))
+    if recipe.rank is not None:
+        rows = counts.sum(axis=-1)
+        return np.asarray(rows > _half_width_of_count(release.price, deviation * math.sqrt(k)))
+    log = math.log(20 * k)
+    reach = math.sqrt(2 * log) if isinstance(release.price, Rho) else log / math.sqrt(2)
+    return np.asarray(counts.max(axis=-1) > reach * deviation)
+
+
+def _half_width_of_count(price: Price, deviation: Array | float) -> Array:
+    deviations = np.asarray(deviation, float)
+    return Estimate(deviations, deviations, half_width(price), whole=True).half_widths
+
+
+def _chosen_levels(
+    recipe: Recipe,
+    level: Level,
+    releases: Mapping[Asked, Release],
+    rows: Array,
+    strata: int,
+) -> Figures:
+    """Returns the levels that the kernel chose; nothing is known of how far they may be off.
+
+    Args:
+        recipe: Of a quantile or mode.
+        level: Its own, or that of all strata.
+        releases: What was released.
+        rows: The noised counts of values, of the level's shape.
+        strata: Over how many strata `rows` are summed.
+    """
+    values = _values(
+        recipe, releases[level].values, rows > _least_rows(recipe, level, releases, strata)
+    )
     return values, [None] * len(values)
+
+
+def _least_rows(
+    recipe: Recipe, level: Level, releases: Mapping[Asked, Release], strata: int
+) -> float:
+    """Returns the rows up to which a chosen level may be any: no more than the 95 % half-width of
+    their noised count, or than the choice's 95 % error of rank, which is D times what a row moves
+    it by, where a quantile of n rows has at most D n rows on one side (D: `rank_weight`).
+
+    How far one unit moves the counts is told by the noise of the count of values, which is of the
+    same rows: σ √(2 ρ), or b ε with the scale b of discrete Laplace noise. Of all strata together
+    that is not less than they need.
+    """
+    assert recipe.size is not None  # as `rewrites.expand_level` sees to
+    size = releases[recipe.size]
+    of_count = float(_half_width_of_count(size.price, size.sigma * math.sqrt(strata)))
+    price = size.price.value
+    is_gaussian = isinstance(size.price, Rho)
+    scale = size.sigma if is_gaussian else 0.5 / math.asinh(math.sqrt(0.5) / size.sigma)
+    reach = scale * (math.sqrt(2 * price) if is_gaussian else price)
+    return max(of_count, rank_error(level, reach, releases[level].price))
 
 
 def _histogram(recipe: Recipe, releases: Mapping[Asked, Release]) -> Release:
@@ -191,6 +256,6 @@ def _size(recipe: Recipe, releases: Mapping[Asked, Release]) -> Array:
 
 
 def _values(recipe: Recipe, positions: NDArray[Any], present: NDArray[np.bool_]) -> list[Any]:
-    """Returns the levels' values; None where the noised count says that there is no row."""
+    """Returns the levels' values; None where too few rows are known of."""
     cells = zip(positions.ravel(), np.asarray(present).ravel(), strict=True)
     return [recipe.values[int(position)] if any_row else None for position, any_row in cells]

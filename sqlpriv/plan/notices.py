@@ -16,7 +16,13 @@ from sqlpriv.plan.computed_columns import aggregates_in
 from sqlpriv.plan.plan import Output, Plan
 from sqlpriv.plan.pricing.tuned_constants import EXTREME
 
-NULL_RULE = "AVG, SUM and quantiles are NULL where the noised count of their values is not above 0"
+NULL_RULES = {
+    "sum": "SUM is NULL where the noised count of its values is not above 0",
+    "mean": "AVG and variances are NULL where ± would be as long as their domain",
+    "level": "quantiles, MIN, MAX and MODE are NULL where noise may leave none of their rows: the "
+    "count of values is within its own half-width, or within the error of rank",
+}
+"""By kind of aggregate: where it is NULL."""
 
 
 def plan_notices(plan: Plan, contract: TableContract) -> tuple[str, ...]:
@@ -37,7 +43,9 @@ def plan_notices(plan: Plan, contract: TableContract) -> tuple[str, ...]:
 def null_rule(output: Output) -> tuple[str, ...]:
     """Returns when an aggregate is NULL, where the statement has one that may be."""
     kinds = {recipe.kind for recipe in output.recipes}
-    return (NULL_RULE,) if kinds - {"count"} else ()
+    if kinds & {"variance", "stddev"}:
+        kinds.add("mean")
+    return tuple(rule for kind, rule in NULL_RULES.items() if kind in kinds)
 
 
 def _named_recipes(output: Output) -> Iterator[tuple[str, Recipe]]:

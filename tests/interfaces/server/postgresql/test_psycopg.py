@@ -397,7 +397,7 @@ STATES = {
     "SELECT 9223372036854775807::BIGINT + 9::BIGINT": "22003",
     "SELECT 100000::SMALLINT": "22003",
     "SELECT '2024-13-01'::DATE": "22008",
-    "SELECT id FROM people": "42000",
+    "SELECT id, COUNT(*) FROM people GROUP BY id ORDER BY secret": "42000",
 }
 """What is wrong, by PostgreSQL's state for it. By the first, Tableau and MicroStrategy
 find out whether they may make tables, and fall back to subqueries where they may not."""

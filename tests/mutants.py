@@ -956,6 +956,13 @@ MUTANTS = (
         LISTS,
     ),
     Mutant(
+        "private rows that met an empty public table are public",
+        K + "proof/unit_rows.py",
+        "if right.bound or not left.bound:",
+        "if right.rows or not left.rows:",
+        UNIT_ROWS,
+    ),
+    Mutant(
         "a moment with a time zone leads to one without",
         K + "sql/relations.py",
         "declared.sql_type if declared.type is Type.TIMESTAMP else declared.type",

@@ -175,7 +175,7 @@ def _reach_of_join(
     ]
     one_right = any(theirs in right.alone for _, theirs in pairs)
     one_left = any(mine in left.alone for mine, _ in pairs)
-    if right.rows or not left.rows:  # of private rows, or of none
+    if right.bound or not left.bound:  # of private rows, or of none
         met = left.rows if one_right else right.rows if one_left else left.rows * right.rows
     else:
         same = tuple(sorted({theirs for _, theirs in pairs}))

@@ -186,6 +186,19 @@ def test_reach_of_every_operator(which: str) -> None:
     assert (reach.rows, reach.work) == (rows, work)
 
 
+def test_private_rows_that_met_an_empty_public_table_are_private_still() -> None:
+    """A right side without rows was taken for a public one, and its partners were to be counted."""
+    met_none = a.Join(P, SHOPS, same("p.shop", "s.shop"))
+    asked: list[a.Relation] = []
+
+    def partners(_: TableContract, relation: a.Relation, __: tuple[str, ...]) -> int:
+        asked.append(relation)
+        return 0
+
+    reach = reach_of(a.Join(ORDERS, met_none, same("o.shop", "p.shop")), MADE["people"], partners)
+    assert (reach.rows, reach.work, asked) == (0, 12, [SHOPS])
+
+
 def test_the_day_of_a_moment_meets_that_day_alone_and_computed_text_may_meet_more() -> None:
     """Text that is computed may be of a collation: one text of it equals several others."""
     tables = {

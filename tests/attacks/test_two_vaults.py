@@ -1,0 +1,93 @@
+"""Two vaults whose private rows have nothing in common, one transcript.
+
+The second vault is told the exact integers that were read of the first, and draws the same noise.
+All else that an analyst is shown (columns, prices, errors, notes, half-widths, the number and order
+of rows, EXPLAIN, what is spent) must then be the same, to the letter: otherwise it came from rows
+by another way than the gate.
+"""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from suites.run import classes, statements
+from suites.vault import DECLARATIONS, TABLES
+from support.recorded_reads import RecordedReads
+
+from sqlpriv.errors import Error
+from sqlpriv.session.session import Result, Session
+
+FEW = 6
+PRIVATE = ("people", "visits", "stays", "events", "odd", "customers", "sales", "members", "logins")
+OTHER_ROWS = {
+    "none": "; ".join(f"DELETE FROM {table}" for table in (*PRIVATE, "baskets")),
+    "doubled": "INSERT INTO visits SELECT * FROM visits; INSERT INTO events SELECT * FROM events;"
+    " UPDATE people SET age = -5, sex = 'Q', income = NULL; DELETE FROM odd WHERE id % 3 > 0;"
+    " UPDATE members SET nick = 'other', level = NULL; DELETE FROM customers WHERE cid % 2 = 0",
+}
+
+
+def vault_with(path: Path, changes: str) -> Path:
+    with Session(path, role="owner") as owner:
+        owner.run(TABLES)
+        if changes:
+            owner.run(changes)
+        owner.run(DECLARATIONS)
+    return path
+
+
+def written(result: Result) -> str:
+    rows = None if result.table is None else (result.table.schema, result.table.to_pydict())
+    return f"{rows} {result.message} {result.half_widths} {result.price} {result.summed}"
+
+
+def transcript(vault: Path, asked: list[str]) -> list[str]:
+    lines = []
+    with Session(vault, principal="ann") as session:
+        session.execute("SET privacy_epsilon = 8")
+        for text in asked:
+            first, _, rest = text.partition("\n")
+            dialect = first.removeprefix("-- ") if first.startswith("-- ") else "duckdb"
+            session.execute(f"SET privacy_dialect = '{dialect}'")
+            sql = rest if dialect != "duckdb" else text
+            for look in (
+                lambda sql: str(session.describe(sql)),
+                lambda sql: str(session.quote(sql)),
+                lambda sql: written(session.execute(f"EXPLAIN PRIVACY {sql}")),
+                lambda sql: written(session.execute(sql)),
+                lambda sql: written(session.execute(f"EXPLAIN PRIVACY {sql}")),
+            ):
+                try:
+                    lines.append(f"{sql}: {look(sql)}")
+                except Error as error:
+                    lines.append(f"{sql}: {type(error).__name__} {error}")
+            session.execute("RESET privacy_dialect")
+        lines.append(written(session.execute("SHOW PRIVACY BUDGET")))
+        lines.append(f"{session.catalog()} {session.comments()} {session.budgets()}")
+    return lines
+
+
+def check_statements(tmp_path: Path, asked: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    reads = RecordedReads(monkeypatch)
+    first = transcript(vault_with(tmp_path / "first.duckdb", ""), asked)
+    reads.replaying = True
+    for name, changes in OTHER_ROWS.items():
+        other = transcript(vault_with(tmp_path / f"{name}.duckdb", changes), asked)
+        for line, of_other in zip(first, other, strict=True):
+            assert of_other == line, name
+
+
+def all_statements() -> list[str]:
+    return [text.partition("\n-- plain\n")[0] for name in classes() for text in statements(name)]
+
+
+def test_a_few_statements(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others at every run: of 2,200."""
+    check_statements(tmp_path, random.sample(all_statements(), FEW), monkeypatch)
+
+
+@pytest.mark.slow
+def test_all_statements(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_statements(tmp_path, all_statements(), monkeypatch)

@@ -298,10 +298,32 @@ class Asker:
         return a.Call(op, tuple(args))
 
     def bins(self, columns: dict[str, Type]) -> a.Bin:
+        """Bins of a number, whose edges are told one by one or by the roots of its place."""
         rng = self.rng
         of = rng.choice([Type.INTEGER, Type.REAL])
+        arg = self.expr(of, columns, rng.choice([0, 1]))
+        if rng.random() < 0.4:
+            return self.roots(arg, of, rng.choice([(0, 3), (-5, 7), (-(2**60), 2**60)]))
         edges = sorted(rng.sample([-3, 0, 1, 2, 5] if of is Type.INTEGER else [-2.0, 0.0, 0.1], 2))
-        return a.Bin(self.expr(of, columns, rng.choice([0, 1])), tuple(edges))
+        return a.Bin(arg, tuple(edges))
+
+    def roots(self, arg: a.Expr, of: Type, ends: tuple[int, int]) -> a.Bin:
+        """Bins at edges where the number of `Roots` rises."""
+        start, stop = map(float, ends)
+        of_number = a.Roots(arg, (), start, stop)
+        edges = []
+        for number in sorted(self.rng.sample(range(1, 256), 3)):
+            place = start + (stop - start) * (number / 256) ** 4
+            edge: Any = math.ceil(place) if of is Type.INTEGER else place
+            step = 1 if of is Type.INTEGER else 0
+            while of_number.number(edge) < number:
+                edge = edge + 1 if step else math.nextafter(edge, math.inf)
+            lower = edge - 1 if step else math.nextafter(edge, -math.inf)
+            if of_number.number(lower) < of_number.number(edge) and edge not in edges:
+                edges.append(edge)
+        edges = [e for e in edges if abs(e) < 2**52] or [1 if of is Type.INTEGER else 1.0]
+        rising = replace(of_number, edges=tuple(sorted(edges)))
+        return rising if len(edges) > 1 else a.Bin(arg, rising.edges)
 
     def key(self, columns: dict[str, Type], depth: int) -> a.Key:
         rng = self.rng
@@ -406,10 +428,16 @@ class Asker:
         if rng.random() < 0.3:
             source = a.Bounded(source, rng.randint(1, 4), rng.randint(1, 3))
         strata = self.keys(columns, rng.choice([0, 0, 1, 2]))
-        return [
+        asked = [
             self.query(source, columns, strata if rng.random() < 0.8 else ())
             for _ in range(rng.randint(1, 3))
         ]
+        if rng.random() < 0.2:  # the numbers of the coarser bins follow from the finer ones
+            arg = self.expr(Type.INTEGER, columns, 0)
+            for edges in ((-1, 0, 1, 3), (0, 3)):
+                listed = a.Key(a.Bin(arg, edges), (*range(len(edges) + 1),))
+                asked.append(a.Sum(source, arg, -1, 3, strata, (listed,)))
+        return asked
 
     def keys(self, columns: dict[str, Type], most: int) -> tuple[a.Key, ...]:
         """Different keys, up to `most`."""
@@ -442,6 +470,11 @@ class Asker:
                 rank = rng.choice([None, (1, 2), (1, 10), (0, 1)])
                 return a.Level(source, self.key(columns, 0), rank, strata, keys)
         cells = math.prod(len(key.values) for key in (*strata, *keys))
-        ends = [(-2.0, 5.0), (0.0, 2.5), (1.0, 5.0), (0.0, 1.0)]
+        if rng.random() < 0.5:
+            ends = [(-2.0, 5.0), (0.0, 2.5), (1.0, 5.0), (0.0, 1.0)]
+            bins, low, high = a.Bin(real, (0.0, 1.0, 2.5)), -2.0, 5.0
+        else:
+            ends = [(-2, 5), (0, 2), (0, 4.5), (1, 2), (0, 9)]
+            bins, low, high = a.Bin(whole, (0, 1, 2, 3, 5)), -2, 5
         clips = tuple(rng.choice(ends) for _ in range(cells))
-        return a.Clipped(source, a.Bin(real, (0.0, 1.0, 2.5)), -2.0, 5.0, clips, strata, keys)
+        return a.Clipped(source, bins, low, high, clips, strata, keys)

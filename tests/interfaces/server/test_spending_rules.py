@@ -9,10 +9,15 @@ import pytest
 
 import sqlpriv
 from sqlpriv.interfaces.server import spending_rules, users
-from sqlpriv.interfaces.server.spending_rules import SpendingRules, reserve_for_today
+from sqlpriv.interfaces.server.spending_rules import (
+    SpendingRules,
+    reserve_for_today,
+    run_within_rules,
+)
 from sqlpriv.kernel.terms.budget import Epsilon, Rho
-from sqlpriv.session.session import Charge, Quote
+from sqlpriv.session.session import Charge, Quote, Session
 
+UNASKED = "SELECT COUNT(*) FROM people WHERE income > 40.5"
 COUNTS = "SELECT sex, COUNT(*) AS n FROM people GROUP BY sex"
 
 
@@ -70,6 +75,22 @@ def test_only_what_was_asked_before(served):
     with pytest.raises(sqlpriv.Refused, match="was not"):
         remote.execute(dearer)
     assert served.account()[0] == charges
+
+
+@pytest.mark.parametrize("rules", [{"daily_epsilon": 0.01}, {"only_asked_before": True}])
+def test_what_cannot_be_priced_just_now_is_not_run(served, monkeypatch, rules):
+    """An owner wrote while the price was looked up, and had written when the statement was run."""
+    before = served.account()
+    with Session(served.vault, principal="dash") as session:
+        session.execute("SET privacy_epsilon = 0.1")
+        monkeypatch.setattr(session, "quote", busy)
+        with pytest.raises(sqlpriv.errors.VaultBusy):
+            run_within_rules(session, SpendingRules(**rules), UNASKED, None, lambda _: None)
+    assert served.account() == before
+
+
+def busy(*_):
+    raise sqlpriv.errors.VaultBusy("the vault is being written; nothing was read or charged")
 
 
 def test_errors_of_columns_by_default(served):

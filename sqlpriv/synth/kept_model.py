@@ -59,6 +59,7 @@ class KeptModel:
         weights: Public shares of the strata, shape (strata,); None for shares by size.
         types: SQL type of each published column.
         comment: What the first table says of itself.
+        quality: Its quality line.
         version: Of this class and of those that it holds; others are refused.
     """
 
@@ -68,6 +69,7 @@ class KeptModel:
     weights: NDArray[np.float64] | None
     types: Mapping[str, str]
     comment: str = ""
+    quality: str = ""
     version: int = VERSION
 
 

@@ -182,10 +182,11 @@ def synthesize(
     types |= {one.column.name: one.column.sql_type for one in job.domain.composed}
     types = {name: "VARCHAR" if of == "ENUM" else of for name, of in types.items()}
     ordered = {name: types[name] for name in job.domain.output}
+    quality = quality_line(findings)
     notes = (
         *([f"USING auto took {job.method.name}"] if job.asked_auto else []),
         *([job.left_out] if job.left_out else []),
-        quality_line(findings),
+        quality,
         *list_notes(job.domain),
         *notes_of(job.domain, job.options, table.num_rows, models, shares is not None),
     )
@@ -193,7 +194,7 @@ def synthesize(
     if job.zeros:
         notes += (zeros_note(job.zeros, zeros),)
     notes += left_out_note(job.domain, left_out)
-    kept = KeptModel(job.domain, models, sql, shares, ordered)
+    kept = KeptModel(job.domain, models, sql, shares, ordered, quality=quality)
     return Synthesis(table, ordered, tuple(asker.releases), notes, kept)
 
 

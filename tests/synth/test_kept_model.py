@@ -140,7 +140,12 @@ def spent(session: Session) -> float:
 def test_more_rows_cost_nothing_when_the_budget_is_spent(owner):
     before = spent(owner)
     text = "CREATE SYNTHETIC TABLE more FROM MODEL s ROWS 5000 WHERE age > 65 OPTIONS (seed = 3)"
-    assert "nothing was read or charged" in owner.execute(text).message
+    message = owner.execute(text).message
+    assert "nothing was read or charged" in message
+    assert "the model's quality: " in message
+    comments = "SELECT comment FROM duckdb_tables() WHERE table_name = 'more'"
+    (comment,) = owner.execute(comments).table["comment"].to_pylist()
+    assert "quality: " in comment
     told = owner.execute("SELECT count(*) AS n, min(age) AS low FROM more").table.to_pylist()
     assert told[0]["n"] == 5000
     assert told[0]["low"] > 65

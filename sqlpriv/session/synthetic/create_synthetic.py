@@ -47,7 +47,8 @@ def create_synthetic(create: cmd.CreateSynthetic, access: Access, report: Report
     ):
         synthesis = synthetic_tables.synthesize(job, allowance, shares, report)
         spent = allowance.spent
-    comment = synthetic_tables.comment(create, job, budget, access.principal)
+    quality = synthesis.kept.quality
+    comment = synthetic_tables.comment(create, job, budget, access.principal, quality)
     rows, store = synthesis.table, access.store
     store.publish(create.name, rows, comment, synthesis.types, create.or_replace)
     kept = replace(synthesis.kept, comment=comment)

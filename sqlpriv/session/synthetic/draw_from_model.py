@@ -39,7 +39,8 @@ def draw_from_model(draw: cmd.DrawFromModel, access: Access) -> Result:
     write_model(kept, model_folder(access), draw.name, access.kernel.vault)
     free = "drawn from a model that is kept: nothing was read or charged"
     message = f"{draw.name}: {rows.num_rows} synthetic rows in {access.store.path.name}; {free}"
-    return Result(message=message)
+    of_model = [f"the model's {kept.quality}"] if kept.quality else []
+    return Result(message="\n".join([message, *of_model]))
 
 
 def _seed(draw: cmd.DrawFromModel) -> int | None:

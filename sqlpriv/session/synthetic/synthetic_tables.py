@@ -160,13 +160,16 @@ def known_rows(kernel: Kernel, job: Job, contract: TableContract) -> float | Non
     return None
 
 
-def comment(create: cmd.CreateSynthetic, job: Job, budget: Budget, principal: str) -> str:
-    """Returns what a published table says of itself: method, price, strata, when, whence."""
+def comment(
+    create: cmd.CreateSynthetic, job: Job, budget: Budget, principal: str, quality: str = ""
+) -> str:
+    """Returns what a published table says of itself: method, price, strata, quality, when,
+    whence."""
     strata = ", ".join(x.column.name for x in job.domain.strata) or "none"
     when = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
     epsilon = epsilon_shown(job.price, budget.delta)
     return (
         f"Synthetic rows, {MARK}. Method: {job.method.name}. "
         f"epsilon = {epsilon:.6g}, delta = {budget.delta:g}. Strata: {strata}. "
-        f"Made {when} by {principal}. Statement: {create.text}"
+        f"{quality and f'{quality}. '}Made {when} by {principal}. Statement: {create.text}"
     )

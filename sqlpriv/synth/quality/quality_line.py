@@ -81,8 +81,9 @@ def quality_line(findings: Findings) -> str:
     if findings.drawn == 0:
         parts = ["there is no row: the noised number of rows is 0 or below"]
         parts[0] += "" if _some_left_out(findings) else "; pay a larger epsilon"
-    parts += _of_columns(findings.noisy, "mostly noise")
-    parts += _of_columns(findings.constant, "of one value only")
+    if findings.drawn > 1:
+        parts += _of_columns(findings.noisy, "mostly noise")
+        parts += _of_columns(findings.constant, "of one value only")
     parts += _of_pairs(findings.unseen)
     parts += _left_out(findings)
     parts += _beyond(findings)

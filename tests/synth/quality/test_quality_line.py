@@ -206,3 +206,13 @@ def test_the_noise_of_both_numbers_is_in_the_margin_of_rows_left_out() -> None:
     unsure = Findings(400, 400.0, measured, expected, total_sigma=100.0)
     assert "no rows with undeclared values were seen (± 197)" in quality_line(unsure)
     assert "about 100 (± 20) of 500" in quality_line(replace(unsure, total_sigma=0.0))
+
+
+def test_of_no_row_nothing_is_said_of_columns() -> None:
+    error = MeasuredError({1: NoisedNumber(0.5, 0.1)}, None)
+    expected = ExpectedError(0.5, 0.7)
+    names = ["a", "b"]
+    none = quality_line(Findings(0, 0.0, error, expected, noisy=names, constant=names))
+    assert "column" not in none
+    some = quality_line(Findings(9, 9.0, error, expected, noisy=names, constant=names))
+    assert "2 columns of one value only" in some

@@ -174,9 +174,9 @@ def _engine(vault: Path, files: Files | None = None) -> Engine:
         connection = duckdb.connect(config=CONFIG)
         paths = ", ".join(literal(p) for listed in (files or {}).values() for p in listed.opened)
         connection.execute(
-            f"SET allowed_paths = [{paths}]; SET temp_directory = {literal(str(at))}"
+            f"SET allowed_paths = [{paths}]; SET temp_directory = {literal(str(at))};"
+            f"{_attaching(vault)}; {SEAL}"
         )
-        connection.execute(f"{_attaching(vault)}; {SEAL}")
         _ENGINES[at] = Engine(connection, at, files or {})
     return _ENGINES[at]
 

@@ -134,9 +134,20 @@ class ReleaseStore:
         """
         engine = open_utc_engine(NO_EXTENSIONS)
         if self.path.exists():
-            engine.execute(f"ATTACH {_text(str(self.path))} AS release (READ_ONLY)")
-            engine.execute("USE release")
+            self.attach(engine)
         return _seal_engine(engine)
+
+    def attach(self, engine: duckdb.DuckDBPyConnection) -> None:
+        """Has an engine of `connect_read_only` that let go of the file see it again, as it is now.
+
+        Raises:
+            duckdb.Error: There is no such file any more, or it is open for writing elsewhere.
+        """
+        engine.execute(f"ATTACH {_text(str(self.path))} AS release (READ_ONLY); USE release")
+
+    def detach(self, engine: duckdb.DuckDBPyConnection) -> None:
+        """Has an engine of `connect_read_only` let go of the file, which others may write then."""
+        engine.execute("USE memory; DETACH DATABASE IF EXISTS release")
 
     def comments(self) -> dict[str, str]:
         """Returns what each released table says of itself: method, price, strata, when, whence."""

@@ -16,6 +16,7 @@ import os
 import secrets
 import sqlite3
 from contextlib import closing, suppress
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -57,8 +58,9 @@ class LedgerFile(Store):
 
     def check(self) -> None:
         """Brings the file up to this version; it must be ours, and whole where money is."""
-        for pragma in ("synchronous = FULL", "fullfsync = ON", "foreign_keys = ON"):
-            self.execute(f"PRAGMA {pragma}")
+        self.db.executescript(
+            "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA foreign_keys = ON"
+        )
         _bring_up(self.db)
         for table in ("declaration", "budget", "charge"):
             if self.execute(f"PRAGMA quick_check({table})").fetchone() != ("ok",):
@@ -76,10 +78,16 @@ class LedgerFile(Store):
         return name, name.split("_")[1] in _PASSING
 
 
+@cache
+def _schemas_as_made() -> list[list[Any]]:
+    """Returns the `_schema` of every version; to make them took most of the time of opening."""
+    with closing(sqlite3.connect(":memory:")) as model:
+        return [_schema(model) for script in SCHEMAS if model.executescript(script)]
+
+
 def _bring_up(db: sqlite3.Connection) -> None:
     """Adds what later versions added; LedgerError unless the file is, to the letter, of one."""
-    with closing(sqlite3.connect(":memory:")) as model:
-        schemas = [_schema(model) for script in SCHEMAS if model.executescript(script)]
+    schemas = _schemas_as_made()
     if (schema := _schema(db)) in schemas:
         for script in SCHEMAS[schemas.index(schema) + 1 :]:
             with suppress(sqlite3.OperationalError):  # another process is faster
@@ -103,8 +111,10 @@ def _create(path: Path) -> None:
     os.close(os.open(draft, os.O_CREAT | os.O_EXCL, 0o600))
     try:
         with closing(sqlite3.connect(draft, isolation_level=None)) as db:
-            db.executescript(f"PRAGMA synchronous = FULL; BEGIN; {''.join(SCHEMAS)} COMMIT")
-            db.execute("PRAGMA journal_mode = WAL")
+            db.executescript(
+                f"PRAGMA synchronous = FULL; BEGIN; {''.join(SCHEMAS)} COMMIT;"
+                "PRAGMA journal_mode = WAL"
+            )
         with suppress(FileExistsError):
             os.link(draft, path)
     finally:

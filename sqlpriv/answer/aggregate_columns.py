@@ -68,18 +68,20 @@ def aggregate_column(
 ) -> tuple[Any, Any]:
     """Returns the column of an aggregate and that of its half-widths."""
     recipe = marginal.recipes[number]
-    whole = pa.int64() if recipe.kind == "count" else ARROW[recipe.type]
+    is_whole = recipe.kind == "count" or (recipe.kind == "sum" and recipe.type is Type.INTEGER)
+    type_ = pa.int64() if is_whole else ARROW[recipe.type]
     if not inputs.releases:
-        return pa.nulls(rows, whole), pa.nulls(rows, pa.float64())
+        return pa.nulls(rows, type_), pa.nulls(rows, pa.float64())
     if recipe.kind == "level":
         if recipe.pooled:
             (values, widths), _ = quantiles.pooled_cells(recipe, inputs.releases, weights)
+            values = [round(x) for x in values] if recipe.type is Type.INTEGER else values
         else:
             values, widths = quantiles.cells(recipe, inputs.releases)
         if output.strata:
             of_all, widths_of_all = quantiles.population(recipe, inputs.releases, weights)
             values, widths = values + of_all, widths + widths_of_all
-        return arrow.array(values, whole), arrow.array(widths, pa.float64())
+        return arrow.array(values, type_), arrow.array(widths, pa.float64())
     parts: tuple[Estimate, ...] = (means.cells(recipe, inputs.moments[recipe]),)
     if isinstance(recipe.whole, Distinct):
         apart = replace(recipe, count=recipe.whole, whole=None)
@@ -88,8 +90,10 @@ def aggregate_column(
         alone = _measured_alone(number, marginal, inputs)
         parts = two_levels(recipe, inputs.moments[recipe], weights, alone)
     parts = tuple(without_unknown(recipe, part) for part in parts)
+    if is_whole:
+        parts = tuple(replace(part, whole=True) for part in parts)
     figures = tuple(part.values for part in parts)
-    if recipe.kind == "count" and len(parts) == 2 and recipe.whole is None:
+    if is_whole and len(parts) == 2 and recipe.whole is None and not recipe.pooled:
         figures = round_counts(*figures)
     halves = np.concatenate([part.half_widths.ravel() for part in parts])
     column = np.concatenate([part.ravel() for part in figures])
@@ -98,8 +102,10 @@ def aggregate_column(
         levels = [counts] if len(parts) == 1 else [counts, counts.sum(axis=0)]
         empty = np.concatenate([level.ravel() for level in levels]) <= 0
         column, halves = np.where(empty, np.nan, column), np.where(empty, np.nan, halves)
-    if recipe.kind == "count":
-        return arrow.numbers(np.rint(column).astype(np.int64)), arrow.numbers(halves)
+    if is_whole:
+        column, blank = np.rint(column), np.isnan(column)
+        whole = np.where(blank, 0, column).astype(np.int64)
+        return arrow.numbers(whole, blank), arrow.numbers(halves, np.isnan(halves))
     return arrow.numbers(column, np.isnan(column)), arrow.numbers(halves, np.isnan(halves))
 
 

@@ -253,6 +253,8 @@ or charged; an empty cell: DuckDB has no such operation, either. Made by
 - A NaN is read as NULL, and so is an infinite TIMESTAMPTZ.
 - A TIMESTAMPTZ is read in UTC, and keys of it are shown in UTC.
 - MIN, MAX and quantiles of a TIME are to the minute.
+- SUM, MIN, MAX and discrete quantiles of whole numbers are BIGINT. In DuckDB a SUM is HUGEINT, and
+  MIN of the column's type. A SUM of numbers beyond ±2^31 is DOUBLE, as are all these of DECIMALs.
 - COUNT_IF of no rows is 0, as COUNT is; DuckDB's is NULL. SUM, AVG and quantiles of no rows are
   NULL, by the noised count.
 - A UUID is compared as its text, an ENUM by its labels; keys of an ENUM are shown as

@@ -16,7 +16,7 @@ from sqlpriv.errors import meant_among
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import MAX_INTEGER, Number, Type, Value
 from sqlpriv.plan.aggregates.moment_formulas import FORMULAS, SAME_AS
-from sqlpriv.plan.aggregates.quantile_levels import RANKED, requested_rank
+from sqlpriv.plan.aggregates.quantile_levels import DISCRETE, RANKED, requested_rank
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.facts.conditions import truths_as_numbers, whole_identities
 from sqlpriv.plan.expressions.facts.value_facts import Shape
@@ -52,11 +52,14 @@ POOLED_INSTEAD = (
 """Of counts and modes, whose strata cannot be drawn together: a mean that says it, and can."""
 
 _HISTOGRAM = "a histogram shows it: SELECT x // 10 AS bin, COUNT(*) FROM t GROUP BY bin"
+_FIRST_GROUP = "of groups it is known: SELECT y FROM t GROUP BY y ORDER BY {}(x) {} LIMIT 1"
 _GROUPS = "count the groups instead: SELECT x, COUNT(*) FROM t GROUP BY x"
 _AGGREGATES = "COUNT, SUM, AVG, VARIANCE, STDDEV, MEDIAN, MIN, MAX and MODE can be asked for"
 _RATIO = "build it from SUM and COUNT, as in SUM(x * y) / COUNT(*)"
 REFUSED = {
-    **dict.fromkeys(("mad", "arg_min", "arg_max", "min_by", "max_by", "histogram"), _HISTOGRAM),
+    **dict.fromkeys(("mad", "histogram"), _HISTOGRAM),
+    **dict.fromkeys(("arg_max", "max_by"), _FIRST_GROUP.format("MAX", "DESC")),
+    **dict.fromkeys(("arg_min", "min_by"), _FIRST_GROUP.format("MIN", "ASC")),
     **dict.fromkeys(("entropy", "approx_top_k"), _GROUPS),
     **dict.fromkeys(
         ("product", *FORMULAS, *SAME_AS, "approx_count_distinct"),
@@ -99,6 +102,7 @@ class Aggregate:
         sample: The variance is the sample's (divided by n - 1), not the population's.
         rank: Of a quantile, a / b; None for a mode.
         values: Of a level: every value that `of` can have, if they are listed.
+        whole: Of a quantile of whole numbers: that it is one of them, and not between two.
         using: The estimator that `AVG(x USING …)` or `SUM(x USING …)` forces, `pooled`, or ''.
     """
 
@@ -111,6 +115,7 @@ class Aggregate:
     sample: bool = False
     rank: tuple[int, int] | None = None
     values: tuple[Value, ...] | None = None
+    whole: bool = False
     using: str = ""
     units: bool = False
 
@@ -197,6 +202,7 @@ def _read_level(call: t.FunctionCall, arg: t.Node, of: a.Expr, binder: Binder) -
         not binder.is_present(of),
         rank=ranked,
         values=values,
+        whole=shape.type is Type.INTEGER and call.name in DISCRETE,
         using=call.using,
     )
 

@@ -27,6 +27,8 @@ RANKED = (
     "percentile_disc",
     "approx_quantile",
 )
+DISCRETE = ("min", "max", "quantile", "quantile_disc", "percentile_disc", "approx_quantile")
+"""Those that are of the column's type in DuckDB: of whole numbers a whole number."""
 
 
 @dataclass(frozen=True)

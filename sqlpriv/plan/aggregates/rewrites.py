@@ -17,6 +17,9 @@ from sqlpriv.plan.aggregates.calls import Aggregate
 from sqlpriv.plan.aggregates.quantile_levels import level_grid
 from sqlpriv.plan.expressions.facts.dates import date_of_day
 
+MOST_OF_WHOLE_SUM = 2**31
+"""Sums of whole numbers up to this are whole, as BIGINT: 2^31 rows of them are below 2^63."""
+
 
 @dataclass(frozen=True)
 class GroupedRows:
@@ -69,7 +72,8 @@ class Recipe:
         size: Of a chosen level: the count of values, which tells whether there is any.
         whole: The same over all strata; or the population's count of different values, to which
             the strata's do not add up.
-        rank, values, type: Its rank (None: a mode), what its levels stand for, and of which type.
+        rank, values: Its rank (None: a mode), and what its levels stand for.
+        type: Of a level or a sum as it is shown; counts are whole, all else is not.
         using: The estimator that asks for the total in rounds (`plan.rounds`), or ''.
         pooled: Whether the strata's means are drawn together once they are released.
         whole_numbers: Whether x, of which the mean or the sum is taken, is a whole number.
@@ -138,8 +142,11 @@ def expand_distinct(aggregate: Aggregate, cells: GroupedRows) -> Recipe:
 def expand_sum(aggregate: Aggregate, cells: GroupedRows) -> Recipe:
     """SUM(x) → Sum(x - middle) + middle · N; the count also tells whether there is any value."""
     total, count = _centred_sum(aggregate, cells), _value_count(aggregate, cells)
+    lower, upper = aggregate.lower, aggregate.upper
     whole = aggregate.type is Type.INTEGER
-    return Recipe("sum", count, total, None, aggregate.lower, aggregate.upper, whole_numbers=whole)
+    is_small = max(abs(lower), abs(upper)) <= MOST_OF_WHOLE_SUM
+    type_ = Type.INTEGER if whole and is_small else Type.REAL
+    return Recipe("sum", count, total, None, lower, upper, type=type_, whole_numbers=whole)
 
 
 def expand_mean(aggregate: Aggregate, cells: GroupedRows) -> Recipe:
@@ -177,8 +184,12 @@ def expand_level(aggregate: Aggregate, cells: GroupedRows) -> Recipe:
     of_dates = aggregate.rank is not None and of_type is Type.DATE
     grid_type = Type.INTEGER if of_dates else of_type
     grid = level_grid(aggregate.of, grid_type, *ends, aggregate.values, size)
-    values = tuple(map(date_of_day, grid.values)) if of_dates else grid.values
-    real = aggregate.rank is not None and not of_dates
+    values = grid.values
+    if of_dates:
+        values = tuple(map(date_of_day, values))
+    elif aggregate.whole:  # a cell of whole numbers has one within half of its middle
+        values = tuple(round(x) for x in values if isinstance(x, int | float))
+    real = aggregate.rank is not None and not (of_dates or aggregate.whole)
     level = a.Level(cells.source, grid.key, aggregate.rank, cells.strata, cells.keys)
     whole = replace(level, strata=()) if cells.strata else None
     return Recipe(

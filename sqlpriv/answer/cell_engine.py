@@ -22,6 +22,7 @@ from sqlpriv.statements.traverse import walk
 from sqlpriv.system.quiet_engine import SANDBOX, open_utc_engine
 
 POSITION, TABLE = "position", "cells"
+ASK_AGAIN = "its numbers are sealed, and in another expression they cost nothing"
 _REHEARSED = (1000, 1, 0, 60, -3, 9)
 """What outputs are rehearsed on; each aggregate has another multiple, so that none are equal."""
 
@@ -101,7 +102,7 @@ def evaluate_where_possible(
     rows = _run(engine, _text_of_outputs(output, halves, without_failures))
     names = dict(zip(output.items, output.names, strict=True))
     notes = [
-        f'"{names[node]}" is NULL where it cannot be computed: {reason}'
+        f'"{names[node]}" is NULL where it cannot be computed: {reason}; {ASK_AGAIN}'
         for node, reason in failures.items()
         if node in names
     ]

@@ -14,6 +14,8 @@ from sqlpriv.plan.aggregates.quantile_method import level_error, reach_of_unit
 from sqlpriv.plan.aggregates.rewrites import Recipe
 from sqlpriv.plan.computed_columns import aggregates_in
 from sqlpriv.plan.plan import Output, Plan
+from sqlpriv.plan.pricing.predictions import predict_threshold
+from sqlpriv.plan.pricing.statement import half_width
 from sqlpriv.plan.pricing.tuned_constants import EXTREME
 
 NULL_RULES = {
@@ -38,6 +40,24 @@ def plan_notices(plan: Plan, contract: TableContract) -> tuple[str, ...]:
             "one unit, and a threshold lets no group of one unit pass",
         )
     return (*_quantile_notices(plan, contract), *_uncovered_parts(plan, contract), *_left_out(plan))
+
+
+def selection_notices(plan: Plan, contract: TableContract) -> tuple[str, ...]:
+    """Returns which groups are shown, where values of keys are selected first.
+
+    Args:
+        plan: As it was before the selection.
+        contract: Of the table whose unit is protected.
+    """
+    if plan.selection is None or any(d.one_unit for d in plan.output.groups):
+        return ()
+    chosen = plan.selection
+    sigma, least = predict_threshold(chosen.source, contract, chosen.price, chosen.yocto)
+    keys = listing([d.title for d in plan.output.groups if d.selected])
+    return (
+        f"groups by {keys} are shown where the noised number of their units is {least:,} or more "
+        f"(± {half_width(chosen.price) * sigma:.2g}); smaller groups are left out",
+    )
 
 
 def null_rule(output: Output) -> tuple[str, ...]:

@@ -238,3 +238,15 @@ def test_no_charge_gives_nothing(session: Session, form: str) -> None:
             assert session.execute(form.format(a=a, b=b, **parts)).table is not None
         except Error:
             assert session.budgets() == before, form.format(a=a, b=b, **parts)
+
+
+def test_a_number_out_of_a_type_is_had_in_a_wider_one_for_nothing(session: Session) -> None:
+    """A count of 1,200 is no UTINYINT: it is NULL, and paid; its seal answers COUNT(*)."""
+    at_next_price(session)
+    result = session.execute("SELECT COUNT(*)::UTINYINT AS x FROM people")
+    assert result.table is not None
+    assert result.table.column("x").to_pylist() == [None]
+    assert "in another expression they cost nothing" in result.message
+    again = session.execute("SELECT COUNT(*) AS x FROM people")
+    assert again.price is not None
+    assert again.price.nano == 0

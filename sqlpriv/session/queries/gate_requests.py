@@ -36,7 +36,7 @@ from sqlpriv.plan.explanation.output_errors import (
     sizes_of_tenth,
     sum_to_marginal,
 )
-from sqlpriv.plan.notices import null_rule, plan_notices
+from sqlpriv.plan.notices import null_rule, plan_notices, selection_notices
 from sqlpriv.plan.plan import Plan
 from sqlpriv.plan.planner import plan
 from sqlpriv.plan.pricing.display import epsilon_shown
@@ -156,7 +156,8 @@ def explain_plan(
         noises = query_noises(planned, now, later)
         lines = (*lines, *sizes_of_tenth(planned, noises, half_width(planned.price)))
     lines = (*lines, *guessed_errors(planned, expected))
-    notices = (*null_rule(planned.output), *plan_notices(planned, contract))
+    notices = (*selection_notices(planned, contract), *plan_notices(planned, contract))
+    notices = (*null_rule(planned.output), *notices)
     return table, "\n".join((*lines, *notices))
 
 

@@ -21,7 +21,7 @@ from sqlpriv.kernel.terms.release import Measurement, Release
 from sqlpriv.plan.aggregates.rewrites import Recipe
 from sqlpriv.plan.aggregates.rows_left_out import kept_rows
 from sqlpriv.plan.explanation.explain import SCHEMA, total_rows
-from sqlpriv.plan.notices import plan_notices
+from sqlpriv.plan.notices import plan_notices, selection_notices
 from sqlpriv.plan.plan import Plan
 from sqlpriv.plan.pricing.display import epsilon_shown
 from sqlpriv.plan.relations.subqueries import with_values
@@ -41,6 +41,7 @@ from sqlpriv.session.queries.program import PrivateStep, Program
 from sqlpriv.session.queries.public_subqueries import value_of
 from sqlpriv.session.queries.result_columns import rows_of_all
 from sqlpriv.session.queries.tails.computable_text import rescue_tail
+from sqlpriv.session.queries.tails.empty_groups import empty_group_notes
 from sqlpriv.statements import tree as t
 from sqlpriv.system import arrow
 
@@ -141,7 +142,7 @@ class ProgramRunner:
         if (near := arrow.without_far_moments(table)) is not table:
             table, failures = near, (*failures, FAR_MOMENTS)
         messages = (note for result in results for note in result.message.splitlines())
-        notes = dict.fromkeys((*messages, *failures))
+        notes = dict.fromkeys((*messages, *failures, *empty_group_notes(tail.text, inputs)))
         last_tail = next((tail for tail in self.tails if tail.is_of(inputs, table)), None)
         if last_tail is None:
             halves = tail_half_widths(table, inputs, run_over)
@@ -301,7 +302,8 @@ class ProgramRunner:
             left_out_notes = [f"{chosen}: {words}" for words in left_out_notes]
         replayed = [release.id for release in releases if release.replayed]
         closed = self._access.closed.notes(replayed, contract)
-        notes = "\n".join((*left_out_notes, *rows.notes, *closed, *plan_notices(planned, contract)))
+        notices = (*selection_notices(step.plan, contract), *plan_notices(planned, contract))
+        notes = "\n".join((*left_out_notes, *rows.notes, *closed, *notices))
         return Result(rows.table, notes, rows.half_widths, spent, epsilon, summed=rows.summed)
 
     def _explain_step(self, step: PrivateStep) -> tuple[pa.Table, str]:

@@ -61,6 +61,7 @@ class Binder:
         evaluated: Expressions that were evaluated over lists, and are not NULL in a declared row;
             filled while expressions are bound.
         excluded: Expressions of text that have none of these values, by WHERE.
+        tried: What became of expressions that were to be evaluated over lists.
     """
 
     table: str
@@ -75,6 +76,9 @@ class Binder:
     named: Mapping[str, frozenset[str]] = field(default_factory=dict)
     evaluated: set[a.Expr] = field(default_factory=set, compare=False)
     excluded: Mapping[a.Expr, tuple[Value, ...]] = field(default_factory=dict)
+    tried: dict[t.Node, tuple[a.Expr, bool] | None] = field(
+        default_factory=dict, init=False, compare=False
+    )
 
     @classmethod
     def of(cls, contract: TableContract, alias: str = "") -> Binder:

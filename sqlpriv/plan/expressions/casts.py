@@ -10,6 +10,7 @@ from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Type
 from sqlpriv.plan.expressions.facts.value_facts import column_scale
 from sqlpriv.plan.expressions.literal_types import coerce_literal, refuse
+from sqlpriv.plan.expressions.moment_lists import bind_strftime
 from sqlpriv.statements import tree as t
 
 if TYPE_CHECKING:
@@ -55,6 +56,8 @@ def bind_cast(binder: Binder, node: t.Cast) -> a.Expr:
         return arg if source is target else a.Call(conversion, (arg,))
     if (source, target) == (Type.TIMESTAMP, Type.TIME):
         return a.Call("clock", (arg,))
+    if target is Type.TEXT and source is Type.DATE:
+        return bind_strftime(binder, node, node.arg, "%Y-%m-%d")
     if target is source and not (target is Type.INTEGER and node.type not in _WHOLE):
         return arg
     if target is Type.REAL and source is Type.INTEGER:
@@ -66,9 +69,15 @@ def bind_cast(binder: Binder, node: t.Cast) -> a.Expr:
         one, none = a.Lit(1, Type.INTEGER), a.Lit(0, Type.INTEGER)
         return a.Case(((arg, one), (a.Call("not", (arg,)), none)), a.Lit(None, Type.INTEGER))
     hint = "casts between INTEGER or BIGINT and DOUBLE, and from BOOLEAN, can be used"
+    if target is Type.TEXT and source is Type.TIMESTAMP:
+        message = "a moment is not written out to its last digit for private rows"
+        raise refuse(node, message, "write strftime(x, '%Y-%m-%d %H:00'), or coarser")
     if target is Type.TEXT and source is Type.REAL:
         message = "the digits of a number with a point are not written out for private rows"
         raise refuse(node, message, "compare it with a number, or group by the number itself")
+    if target is Type.TEXT:
+        message = "a value that has no public list is not written out for private rows"
+        raise refuse(node, message, "compare the value itself, or group by it")
     raise refuse(node, f"a cast from {source} to {node.type} could fail on some row", hint)
 
 

@@ -19,7 +19,12 @@ from sqlpriv.plan.expressions.casts import round_decimal
 from sqlpriv.plan.expressions.columns import plain_text_casts
 from sqlpriv.plan.expressions.facts.dates import UNITS
 from sqlpriv.plan.expressions.literal_types import refuse
-from sqlpriv.plan.expressions.moment_lists import bind_name, bind_strftime, bind_time_bucket
+from sqlpriv.plan.expressions.moment_lists import (
+    bind_name,
+    bind_strftime,
+    bind_time_bucket,
+    format_of_letters,
+)
 from sqlpriv.plan.expressions.time_zones import bind_time_zone
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.keywords import REAL_AVERAGE, WHOLE_AVERAGE
@@ -69,6 +74,7 @@ HINTS = {
         "write current_date or date_trunc('day', now()): with the time of day every asking is a new"
         " question, and paid anew",
     ),
+    **dict.fromkeys(("make_date", "make_timestamp"), "write date_trunc('month', d)"),
     "to_char": "write strftime(d, '%Y-%m'), or SET privacy_dialect = 'postgres'",
     "<<": "write x * 2 for x << 1",
     ">>": "write x // 2 for x >> 1",
@@ -102,6 +108,10 @@ def bind_call(binder: Binder, node: t.FunctionCall) -> a.Expr:
             return bind_time_zone(binder, node, zone, arg)
         case "same_real", (arg,):
             return _real_number(binder, node, arg)
+        case "left" | "substring" | "substr", (t.Cast(arg, "VARCHAR"), *place) if (
+            pattern := format_of_letters(place)
+        ) and _is_moment(binder, arg):
+            return bind_strftime(binder, node, arg, pattern)
         case "left", (arg, t.Literal(int(length))) if length >= 0:
             return a.Substring(binder.bind(arg), 1, length)
         case "isnan" | "isinf" | "isfinite", (arg,):
@@ -173,6 +183,8 @@ def bind_call(binder: Binder, node: t.FunctionCall) -> a.Expr:
         case "date_diff" | "datediff" | "date_sub" | "datesub", (t.Literal(str(unit)), first, last):
             distance = unit.lower().removesuffix("s")
             return moment_functions.bind_distance(binder, node, distance, (first, last))
+        case "make_date" | "make_timestamp", (_, *_) if begun := moment_functions.beginning(node):
+            return binder.bind(begun)
         case "last_day", (arg,):
             return a.Call("date", (a.Shift(a.Call("trunc month", (binder.bind(arg),)), 1, -1, 0),))
         case "dayname" | "monthname", (arg,):

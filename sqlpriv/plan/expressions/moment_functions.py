@@ -51,6 +51,36 @@ def bind_epoch(binder: Binder, name: str, arg: t.Node) -> a.Expr:
     return a.Call("/", (number, _MILLION))
 
 
+def beginning(call: t.FunctionCall) -> t.Node | None:
+    """Returns what make_date(year(x), month(x), 1) and make_timestamp(year(x), …, 0) are: a moment
+    cut to one of its parts. None of other arguments."""
+    moment: t.Node | None = None
+    unit = ""
+    for number, (part, first) in enumerate(_MADE_OF.items()):
+        arg = call.args[number] if number < len(call.args) else t.Literal(first)
+        match arg:
+            case t.FunctionCall(name, (of,)) if name == part:
+                pass
+            case t.FunctionCall("date_part" | "extract", (t.Literal(name), of)) if name == part:
+                pass
+            case t.Literal(value) if moment is not None and value == first:
+                unit = unit or tuple(_MADE_OF)[number - 1]
+                continue
+            case _:
+                return None
+        if unit or moment not in (None, of):
+            return None
+        moment = of
+    if moment is None or not unit:
+        return None
+    start = t.FunctionCall("date_trunc", (t.Literal(unit), moment), pos=call.pos)
+    return t.Cast(start, "DATE", pos=call.pos) if call.name == "make_date" else start
+
+
+_MADE_OF = {"year": None, "month": 1, "day": 1, "hour": 0, "minute": 0, "second": 0}
+"""The parts of a moment, and where each begins."""
+
+
 def bind_second(binder: Binder, arg: t.Node) -> a.Expr:
     """Returns the whole seconds of a moment's minute."""
     expr = binder.bind(arg)

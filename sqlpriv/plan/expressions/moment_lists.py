@@ -10,14 +10,18 @@ import calendar
 import datetime as dt
 import itertools
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import duckdb
+
 from sqlpriv.kernel.terms import algebra as a
-from sqlpriv.kernel.terms.contract import Type
+from sqlpriv.kernel.terms.contract import Type, Value
 from sqlpriv.plan.expressions.facts.dates import MAX_SPAN, shift_moment
+from sqlpriv.plan.expressions.facts.value_facts import Shape
 from sqlpriv.plan.expressions.literal_types import refuse
-from sqlpriv.plan.expressions.public_engine import public_value
-from sqlpriv.plan.expressions.public_evaluation import case_over_values
+from sqlpriv.plan.expressions.public_engine import public_engine, public_value
+from sqlpriv.plan.expressions.public_evaluation import MOST_ROWS, as_literals, listed_sql_type
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.printer import literal, sql
 from sqlpriv.statements.traverse import as_literal
@@ -44,8 +48,11 @@ _PARTS = (
 )
 """A part of a moment, the directives that tell nothing else, and some moment with that part."""
 
+_FIRST_LETTERS = {4: "%Y", 7: "%Y-%m", 10: "%Y-%m-%d", 13: "%Y-%m-%d %H", 16: "%Y-%m-%d %H:%M"}
+"""How many letters of '2024-02-29 12:30:00' are a format of their own."""
 
-def bind_strftime(binder: Binder, node: t.FunctionCall, arg: t.Node, pattern: str) -> a.Expr:
+
+def bind_strftime(binder: Binder, node: t.Node, arg: t.Node, pattern: str) -> a.Expr:
     """Returns strftime(x, pattern) of a moment with declared ends.
 
     Raises:
@@ -78,13 +85,56 @@ def bind_strftime(binder: Binder, node: t.FunctionCall, arg: t.Node, pattern: st
     )
 
 
+def format_of_letters(place: Sequence[t.Node]) -> str | None:
+    """Returns the format of a moment's first letters: of the year, month, day, hour or minute.
+
+    Args:
+        place: What follows the text in left(x, 7) or substring(x, 1, 7).
+    """
+    numbers = [number.value for number in map(as_literal, place) if number is not None]
+    match numbers:
+        case [int(count)] | [1, int(count)]:
+            return _FIRST_LETTERS.get(count)
+    return None
+
+
 def _case_of_texts(binder: Binder, arg: t.Node, whole: a.Expr, text: str) -> a.Expr | None:
     """Returns the text of each of a moment's listed values `x`; None where they have no list."""
     listed = binder.shape(arg, whole)
-    case = case_over_values(whole, listed, text)
+    case = _case_over_values(whole, listed, text)
     if case is not None and not listed.nullable:
         binder.evaluated.add(case)
     return case
+
+
+def _case_over_values(arg: a.Expr, shape: Shape, function: str) -> a.Expr | None:
+    """Returns a function of an expression whose values are listed, as a CASE over them.
+
+    Args:
+        arg: The expression; a value that is not listed has NULL.
+        shape: What is known of it.
+        function: DuckDB's text of the function, over `x`.
+
+    Returns:
+        None where the values are too many, or one has no literal.
+    """
+    values = [value for value in shape.values or () if value is not None]
+    if not values or len(values) > MOST_ROWS:
+        return None
+    marks = ", ".join(["(?)"] * len(values))
+    listed = f"(SELECT CAST(c AS {listed_sql_type(shape)}) AS x FROM (VALUES {marks}) AS v (c))"
+    try:
+        answer = public_engine().cursor().execute(f"SELECT {function} FROM {listed}", values)
+        results = as_literals([value for (value,) in answer.fetchall()])
+    except duckdb.Error:
+        return None
+    if results is None:
+        return None
+    alike: dict[a.Lit, list[Value]] = {}
+    for value, result in zip(values, results, strict=True):
+        alike.setdefault(result, []).append(value)
+    whens = tuple((a.In(arg, tuple(of)), result) for result, of in alike.items())
+    return a.Case(whens, a.Lit(None, results[0].type))
 
 
 def bind_time_bucket(binder: Binder, node: t.FunctionCall) -> a.Expr:

@@ -1,9 +1,10 @@
-"""Any scalar function of columns whose values are publicly listed: evaluated over the list.
+"""Any scalar function of values that are publicly listed: evaluated over the list.
 
 `upper(region)`, `name LIKE x`, `strftime(day, '%Y-%m')`: the kernel has no such function, and needs
-none. Where every column in an expression has a declared list of values, DuckDB computes the
-expression for each of them, in an engine without private tables, and the row expression is a CASE
-over the list. A row whose value is not listed has NULL. Nothing here looks at a private row.
+none. Where every column in an expression has a declared list of values, or is in a part that has
+one, as `year(ts) || '-' || month(ts)`, DuckDB computes the expression for each of them, in an
+engine without private tables, and the row expression is a CASE over the list. A row whose value is
+not listed has NULL. Nothing here looks at a private row.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +24,7 @@ from sqlpriv.kernel.sql.expressions import SQL_TYPES
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import MAX_INTEGER, Type, Value
 from sqlpriv.plan.expressions.columns import bind_column, plain_text_casts
+from sqlpriv.plan.expressions.facts.inference import infer_shape
 from sqlpriv.plan.expressions.facts.value_facts import Shape
 from sqlpriv.plan.expressions.literal_types import natural_type
 from sqlpriv.plan.expressions.public_engine import public_engine, public_value, scalar_functions
@@ -30,7 +33,7 @@ from sqlpriv.statements import tree as t
 from sqlpriv.statements.keywords import TITLES
 from sqlpriv.statements.printer import INFIX
 from sqlpriv.statements.text_growth import LONGEST, text_growth
-from sqlpriv.statements.traverse import walk
+from sqlpriv.statements.traverse import rebuild, walk
 
 if TYPE_CHECKING:
     from sqlpriv.plan.expressions.binder import Binder
@@ -51,41 +54,91 @@ def evaluate_over_lists(binder: Binder, node: t.Node) -> tuple[a.Expr, bool] | N
         or a value has no literal.
     """
     node = plain_text_casts(binder, node)
-    names = [part for part in walk(node) if isinstance(part, t.Name)]
+    if node in binder.tried:
+        return binder.tried[node]
+    outcome = _evaluate(binder, node)
+    binder.tried[node] = outcome
+    return outcome
+
+
+def _evaluate(binder: Binder, node: t.Node) -> tuple[a.Expr, bool] | None:
     if not all(map(_is_scalar, walk(node))) or text_growth(node) > LONGEST:
         return None
-    if not names:
+    if not any(isinstance(part, t.Name) for part in walk(node)):
         return _constant(node)
-    columns: dict[str, t.Name] = {}
-    for name in names:
-        try:
-            columns.setdefault(bind_column(binder, name).name, name)
-        except Refused:  # no such column here, whatever another table's of that name is
-            return None
-    shapes = [binder.scope[column.lower()] for column in columns]
-    lists = [
-        _values_of(shape, binder.listed.get(a.Col(c)))
-        for c, shape in zip(columns, shapes, strict=True)
-    ]
-    listed = [values for values in lists if values is not None]
-    if len(listed) < len(lists) or math.prod(map(len, listed)) > MOST_ROWS:
+    parts = _listed_parts(binder, node)
+    if parts is None:
         return None
-    if any(s.sql_type for s in shapes) and any(map(_is_ordered, walk(node))):
+    each = list(dict.fromkeys(parts.values()))
+    lists = [part.values for part in each]
+    if math.prod(map(len, lists)) > MOST_ROWS:
+        return None
+    if any(p.shape.sql_type for p in each) and any(map(_is_ordered, walk(node))):
         return None  # labels of an ENUM have an order that is not public
     may_be_null = [
-        shape.nullable and not binder.is_present(a.Col(column))
-        for column, shape in zip(columns, shapes, strict=True)
+        part.shape.nullable
+        and part.expr not in binder.evaluated
+        and not binder.is_present(part.expr)
+        for part in each
     ]
     rows = [
         row
-        for row in itertools.product(*listed)
+        for row in itertools.product(*lists)
         if all(value is not None or may for value, may in zip(row, may_be_null, strict=True))
     ]
-    results = _compute(node, binder, list(columns), shapes, rows)
+    places = {of: f"c{each.index(part)}" for of, part in parts.items()}
+    results = _compute(node, places, [part.shape for part in each], rows)
     if results is None:
         return None
     nullable = any(result.value is None for result in results)
-    return _as_case(list(columns), shapes, rows, results), nullable
+    return _as_case(each, rows, results), nullable
+
+
+@dataclass(frozen=True)
+class _ListedPart:
+    """A part of an expression, whose values are listed: a column, or year(x) of a moment."""
+
+    expr: a.Expr
+    shape: Shape
+    values: tuple[Value, ...]
+
+
+def _listed_parts(binder: Binder, node: t.Node) -> dict[t.Node, _ListedPart] | None:
+    """Returns the columns in an expression that have lists and, of the others, the largest parts
+    inside it that have; None where a column is in none."""
+    names = [part for part in walk(node) if isinstance(part, t.Name)]
+    columns: dict[t.Node, _ListedPart | None] = {n: _listed_part(binder, n) for n in names}
+    parts: dict[t.Node, _ListedPart] = {}
+    without_list: list[t.Node] = []
+
+    def note(part: t.Node) -> t.Node | None:
+        if isinstance(part, t.Name):
+            listed = columns[part]
+            if listed is None:
+                without_list.append(part)
+        elif part is node or all(columns.get(below, part) for below in walk(part)):
+            return None  # as written, or with lists
+        else:
+            listed = _listed_part(binder, part)
+        if listed is not None:
+            parts[part] = listed
+        return part if listed is not None else None
+
+    rebuild(node, note)
+    return None if without_list else parts
+
+
+def _listed_part(binder: Binder, node: t.Node) -> _ListedPart | None:
+    try:
+        expr = bind_column(binder, node) if isinstance(node, t.Name) else binder.bind(node)
+        shape = infer_shape(expr, binder.scope)
+    except Refused:  # no such column here, whatever another table's of that name is
+        return None
+    is_column = isinstance(node, t.Name)
+    values = _values_of(shape, binder.listed.get(expr), days=is_column)
+    if values is None or (shape.type is Type.REAL and not is_column):
+        return None
+    return _ListedPart(expr, shape, values)
 
 
 def results_of(expr: a.Expr) -> tuple[Value, ...]:
@@ -93,36 +146,6 @@ def results_of(expr: a.Expr) -> tuple[Value, ...]:
     case = expr.args[0] if isinstance(expr, a.Call) else expr
     thens = [then for _, then in case.whens] if isinstance(case, a.Case) else [expr]
     return tuple(dict.fromkeys(then.value for then in thens if isinstance(then, a.Lit)))
-
-
-def case_over_values(arg: a.Expr, shape: Shape, function: str) -> a.Expr | None:
-    """Returns a function of an expression whose values are listed, as a CASE over them.
-
-    Args:
-        arg: The expression; a value that is not listed has NULL.
-        shape: What is known of it.
-        function: DuckDB's text of the function, over `x`.
-
-    Returns:
-        None where the values are too many, or one has no literal.
-    """
-    values = [value for value in shape.values or () if value is not None]
-    if not values or len(values) > MOST_ROWS:
-        return None
-    marks = ", ".join(["(?)"] * len(values))
-    listed = f"(SELECT CAST(c AS {_sql_type(shape)}) AS x FROM (VALUES {marks}) AS v (c))"
-    try:
-        answer = public_engine().cursor().execute(f"SELECT {function} FROM {listed}", values)
-        results = _as_literals([value for (value,) in answer.fetchall()])
-    except duckdb.Error:
-        return None
-    if results is None:
-        return None
-    alike: dict[a.Lit, list[Value]] = {}
-    for value, result in zip(values, results, strict=True):
-        alike.setdefault(result, []).append(value)
-    whens = tuple((a.In(arg, tuple(of)), result) for result, of in alike.items())
-    return a.Case(whens, a.Lit(None, results[0].type))
 
 
 def _constant(node: t.Node) -> tuple[a.Expr, bool] | None:
@@ -133,22 +156,27 @@ def _constant(node: t.Node) -> tuple[a.Expr, bool] | None:
     text = sql(node)
     if str(public_value(f"typeof({text})")).endswith("WITH TIME ZONE"):
         text = f"({text}) AT TIME ZONE 'UTC'"
-    results = _as_literals([public_value(text)])
+    results = as_literals([public_value(text)])
     return None if results is None else (results[0], False)
 
 
-def _values_of(shape: Shape, demanded: tuple[Value, ...] | None) -> tuple[Value, ...] | None:
-    """Returns the values of a column, NULL with them: a row may have it whatever is declared.
+def _values_of(
+    shape: Shape, demanded: tuple[Value, ...] | None, *, days: bool
+) -> tuple[Value, ...] | None:
+    """Returns the values of a part, NULL with them: a row may have it whatever is declared.
 
-    `demanded` are those that WHERE leaves, if it lists them.
+    Args:
+        shape: Of the part.
+        demanded: Those that WHERE leaves, if it lists them.
+        days: Whether the days between two ends are a list.
     """
     values = shape.values if demanded is None else demanded
     if values is None and shape.type is Type.BOOLEAN:
         values = (False, True)
-    if values is None and shape.type is Type.DATE and shape.lower is not None:
-        days = (shape.upper - shape.lower).days + 1
-        if days <= MOST_ROWS:
-            values = tuple(shape.lower + dt.timedelta(days=n) for n in range(days))
+    if values is None and days and shape.type is Type.DATE and shape.lower is not None:
+        number = (shape.upper - shape.lower).days + 1
+        if number <= MOST_ROWS:
+            values = tuple(shape.lower + dt.timedelta(days=n) for n in range(number))
     if values is None:
         return None
     return (*(value for value in values if value is not None), None)
@@ -174,17 +202,16 @@ def _is_ordered(node: t.Node) -> bool:
 
 def _compute(
     node: t.Node,
-    binder: Binder,
-    columns: Sequence[str],
+    places: Mapping[t.Node, str],
     shapes: Sequence[Shape],
     rows: Sequence[tuple[Value, ...]],
 ) -> list[a.Lit] | None:
-    """Returns the value of every row of the lists; None where one cannot be a literal."""
-    places = {column.lower(): f"c{i}" for i, column in enumerate(columns)}
+    """Returns the value of every row of the lists, by the columns that parts are; None where one
+    cannot be a literal."""
 
     def rename(part: t.Node) -> str | None:
-        if isinstance(part, t.Name):
-            return places[binder.column_of(part).lower()]
+        if part in places:
+            return places[part]
         if isinstance(part, t.Literal) and isinstance(part.value, float) and not part.exponent:
             text = repr(part.value)
             return text if "e" not in text else None  # a DECIMAL, as it was written
@@ -193,7 +220,7 @@ def _compute(
         return None
 
     casts = ", ".join(
-        f"CAST(column{i} AS {_sql_type(shape)}) AS c{i}" for i, shape in enumerate(shapes)
+        f"CAST(column{i} AS {listed_sql_type(shape)}) AS c{i}" for i, shape in enumerate(shapes)
     )
     marks = ", ".join(f"({', '.join('?' * len(shapes))})" for _ in rows)
     listed = f"(SELECT {casts} FROM (VALUES {marks}) AS v ({_names(shapes)}))"
@@ -204,20 +231,20 @@ def _compute(
         values = [value for (value,) in results.fetchall()]
     except (duckdb.Error, Refused):
         return None
-    return _as_literals(values)
+    return as_literals(values)
 
 
 def _names(shapes: Sequence[Shape]) -> str:
     return ", ".join(f"column{i}" for i in range(len(shapes)))
 
 
-def _sql_type(shape: Shape) -> str:
+def listed_sql_type(shape: Shape) -> str:
     if shape.type is Type.REAL and shape.scale is not None:
         return f"DECIMAL(38, {shape.scale})"
     return SQL_TYPES[shape.type]
 
 
-def _as_literals(values: Sequence[Any]) -> list[a.Lit] | None:
+def as_literals(values: Sequence[Any]) -> list[a.Lit] | None:
     """Returns computed values as literals of one type; None where one has none."""
     plain = [float(value) if isinstance(value, Decimal) else value for value in values]
     types = {natural_type(value) for value in plain if value is not None}
@@ -236,8 +263,7 @@ def _as_literals(values: Sequence[Any]) -> list[a.Lit] | None:
 
 
 def _as_case(
-    columns: Sequence[str],
-    shapes: Sequence[Shape],
+    parts: Sequence[_ListedPart],
     rows: Sequence[tuple[Value, ...]],
     results: Sequence[a.Lit],
 ) -> a.Expr:
@@ -247,25 +273,21 @@ def _as_case(
     for row, result in zip(rows, results, strict=True):
         if result.value is not None:
             cells.setdefault(result.value, []).append(row)
-    whens = tuple(
-        (_is_one_of(columns, shapes, alike), a.Lit(value, type_)) for value, alike in cells.items()
-    )
+    whens = tuple((_is_one_of(parts, alike), a.Lit(value, type_)) for value, alike in cells.items())
     case = a.Case(whens, a.Lit(None, type_))
     return a.Call("real", (case,)) if type_ is Type.REAL else case
 
 
-def _is_one_of(
-    columns: Sequence[str], shapes: Sequence[Shape], rows: Sequence[tuple[Value, ...]]
-) -> a.Expr:
-    """Returns whether a row's columns have the values of one of some rows of the lists."""
+def _is_one_of(parts: Sequence[_ListedPart], rows: Sequence[tuple[Value, ...]]) -> a.Expr:
+    """Returns whether a row's parts have the values of one of some rows of the lists."""
     by_first: dict[tuple[Value, ...], list[Value]] = {}
     for row in rows:
         by_first.setdefault(row[:-1], []).append(row[-1])
     tests = [
         _all_of(
             [
-                *(_has_value(c, s, [v]) for c, s, v in zip(columns, shapes, first, strict=False)),
-                _has_value(columns[-1], shapes[-1], last),
+                *(_has_value(part, [v]) for part, v in zip(parts, first, strict=False)),
+                _has_value(parts[-1], last),
             ]
         )
         for first, last in by_first.items()
@@ -277,10 +299,10 @@ def _all_of(tests: Sequence[a.Expr]) -> a.Expr:
     return tests[0] if len(tests) == 1 else a.Call("and", tuple(tests))
 
 
-def _has_value(column: str, shape: Shape, values: Sequence[Value]) -> a.Expr:
-    """Returns whether a column has one of the values: clamped to its interval, where it has one."""
-    arg: a.Expr = a.Col(column)
-    if shape.lower is not None:
+def _has_value(part: _ListedPart, values: Sequence[Value]) -> a.Expr:
+    """Returns whether a part has one of the values: a column clamped to its interval, if any."""
+    arg = part.expr
+    if isinstance(arg, a.Col) and part.shape.lower is not None:
         arg = a.Call("coalesce", (arg,))
     present = tuple(value for value in values if value is not None)
     tests: list[a.Expr] = [a.In(arg, present)] if present else []

@@ -121,6 +121,7 @@ _WRITTEN: dict[str, _Writers] = {
             ("date_sub", "datetime_sub", "timestamp_sub"), moments.move_by_interval("mi", exp.Sub)
         ),
         "parse_date": day_of_text("bigquery", format_first=True),
+        "range_bucket": writers.bucket_between,
     },
     "snowflake": {
         **(_LEAST | _SUBSTRING | _PADDING),
@@ -133,6 +134,7 @@ _WRITTEN: dict[str, _Writers] = {
             moments.date_diff("ufl", weeks=True),
         ),
         "to_date": day_of_text("snowflake"),
+        "months_between": moments.months_between(with_times=False),
         "concat_ws": writers.texts_joined_by,
         "listagg": writers.joined_list,
         "regexp_replace": pattern_call("regexp_replace", "snowflake", all_matches=True),
@@ -179,6 +181,7 @@ _WRITTEN: dict[str, _Writers] = {
         "datediff": moments.date_diff("lf"),
         "date_diff": moments.date_diff("lf"),
         "add_months": moments.months_later,
+        "months_between": moments.months_between(with_times=True),
         "date_format": moment_format("spark"),
         "to_date": day_of_text("spark"),
         "regexp_replace": pattern_call("regexp_replace", "spark", all_matches=True),
@@ -205,6 +208,7 @@ _WRITTEN: dict[str, _Writers] = {
         "listagg": writers.joined_list,
         "to_char": moment_format("oracle"),
         "to_date": day_of_text("oracle"),
+        "months_between": moments.months_between(with_times=True),
         "concat": writers.texts_without_null,
         **_pattern_calls("oracle", "regexp_substr"),
         "ratio_to_report": writers.rename("ratio_to_report"),

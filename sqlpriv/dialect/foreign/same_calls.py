@@ -65,6 +65,15 @@ def write_pivot(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     return node
 
 
+def write_moment(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
+    """Oracle's TIMESTAMP '2023-06-01 12:00:00', which sqlglot has as a call with a format."""
+    text, pattern = node.this, node.args.get("format")
+    written = isinstance(text, exp.Literal) and str(pattern) == "'%Y-%m-%d %H:%M:%S.%f'"
+    if not written or rewriter.dialect != "oracle":
+        raise rewriter.refuse_unknown(node, "a moment in a format")
+    return exp.cast(text, "TIMESTAMP")
+
+
 def write_extract(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     rewriter.check_arguments(node, "this expression")
     part = str(node.this.name).lower()

@@ -55,6 +55,7 @@ _WRITERS: Writers = {
     **dict.fromkeys((exp.RegexpLike, exp.RegexpILike, exp.SimilarTo), patterns.write_pattern),
     **dict.fromkeys((exp.CurrentTimestamp, exp.Localtimestamp), calls.write_now),
     exp.DateStrToDate: calls.write_day,
+    exp.StrToTime: calls.write_moment,
     exp.Extract: calls.write_extract,
     exp.Substring: calls.write_substring,
     exp.Interval: calls.write_interval,

@@ -67,6 +67,18 @@ def joined_texts(args: Arguments) -> exp.Expr | None:
     return exp.Paren(this=joined)
 
 
+def bucket_between(args: Arguments) -> exp.Expr | None:
+    """BigQuery's RANGE_BUCKET(x, [10, 20]): how many of the ends are not above x."""
+    edges = args[1].expressions if len(args) == 2 and isinstance(args[1], exp.Array) else []
+    if not edges:
+        return None
+    ifs = [exp.If(this=exp.Is(this=parenthesize(args[0]), expression=exp.Null()), true=exp.Null())]
+    for place, edge in enumerate(edges):
+        below = exp.LT(this=parenthesize(args[0].copy()), expression=parenthesize(edge))
+        ifs.append(exp.If(this=below, true=exp.Literal.number(place)))
+    return exp.Case(ifs=ifs, default=exp.Literal.number(len(edges)))
+
+
 def texts_without_null(args: Arguments) -> exp.Expr | None:
     """Oracle's a || b: NULL is an empty text there, and an empty one NULL."""
     joined = duckdb_call("concat", *args)

@@ -11,7 +11,7 @@ import re
 
 from sqlglot import exp
 
-from sqlpriv.dialect.foreign.writers.function_writers import Arguments, Writer
+from sqlpriv.dialect.foreign.writers.function_writers import Arguments, Writer, joined_texts
 from sqlpriv.dialect.marks import as_day, duckdb_call
 
 _COMMON = "%Y=%Y %y=%y %m=%m %d=%d %H=%H %I=%I %S=%S %p=%p %j=%j %b=%b %a=%a %T=%H:%M:%S %%=%%"
@@ -19,24 +19,26 @@ _WORDS = {
     "postgres": """YYYY=%Y yyyy=%Y YY=%y yy=%y MM=%m mm=%m DD=%d dd=%d HH24=%H hh24=%H HH12=%I
         hh12=%I HH=%I hh=%I MI=%M mi=%M SS=%S ss=%S AM=%p PM=%p DDD=%j ddd=%j Mon=%b Dy=%a IW=%V
         iw=%V IYYY=%G iyyy=%G ID=%u FMMonth=%B FMDay=%A FMDD=%-d FMMM=%-m FMHH24=%-H MS=%g ms=%g
-        US=%f us=%f FF3=%g FF6=%f TMMonth=%B TMMon=%b TMDay=%A TMDy=%a""",
+        US=%f us=%f Q=%q FF3=%g FF6=%f TMMonth=%B TMMon=%b TMDay=%A TMDy=%a""",
     "snowflake": """YYYY=%Y yyyy=%Y YY=%y yy=%y MMMM=%B MM=%m mm=%m MON=%b Mon=%b DD=%d dd=%d DY=%a
         HH24=%H hh24=%H HH12=%I hh12=%I MI=%M mi=%M SS=%S ss=%S AM=%p PM=%p FF3=%g FF6=%f""",
     "spark": """yyyy=%Y yy=%y y=%Y MMMM=%B MMM=%b MM=%m M=%-m dd=%d d=%-d DDD=%j D=%-j HH=%H H=%-H
-        hh=%I h=%-I mm=%M m=%-M ss=%S s=%-S a=%p EEEE=%A EEE=%a EE=%a E=%a""",
+        hh=%I h=%-I mm=%M m=%-M ss=%S s=%-S a=%p Q=%q q=%q EEEE=%A EEE=%a EE=%a E=%a""",
     "tsql": """yyyy=%Y yy=%y MMMM=%B MMM=%b MM=%m dddd=%A ddd=%a dd=%d HH=%H hh=%I mm=%M ss=%S
         tt=%p""",
-    "bigquery": f"{_COMMON} %M=%M %B=%B %A=%A %F=%Y-%m-%d %G=%G %V=%V %u=%u %w=%w %R=%H:%M",
+    "bigquery": f"{_COMMON} %M=%M %B=%B %A=%A %F=%Y-%m-%d %G=%G %V=%V %u=%u %w=%w %R=%H:%M %Q=%q",
     "mysql": f"{_COMMON} %M=%B %W=%A %i=%M %s=%S %h=%I %e=%-d %c=%-m %k=%-H %l=%-I %v=%V %x=%G"
     " %f=%f",
     "oracle": """YYYY=%Y yyyy=%Y YY=%y yy=%y MM=%m mm=%m DD=%d dd=%d HH24=%H hh24=%H HH12=%I
         hh12=%I MI=%M mi=%M SS=%S ss=%S AM=%p PM=%p DDD=%j ddd=%j Mon=%b Dy=%a IW=%V iw=%V IYYY=%G
-        iyyy=%G FF3=%g FF6=%f""",
+        iyyy=%G Q=%q FF3=%g FF6=%f""",
     "sqlite": "%Y=%Y %m=%m %d=%d %H=%H %M=%M %S=%S %j=%j %w=%w %W=%W %%=%%",
 }
-"""Dialect → its words, each with strftime's."""
+"""Dialect → its words, each with strftime's; %q is the quarter, of which strftime has none."""
 _QUOTES = {"postgres": '"', "snowflake": '"', "spark": "'", "oracle": '"'}
 """Dialect → what stands around letters that are written as they are."""
+_PERCENT = ("bigquery", "mysql", "sqlite")
+"""Dialects in which any letter that is not behind % is written as it is."""
 
 
 def strftime_format(dialect: str, text: str) -> str | None:
@@ -48,11 +50,14 @@ def strftime_format(dialect: str, text: str) -> str | None:
     ('%H:%M:%S.%f', '%S.%g')
     >>> strftime_format("mysql", "%d %M"), strftime_format("postgres", "Month")
     ('%d %B', None)
+    >>> strftime_format("oracle", "YYYY-Q")
+    '%Y-%q'
     """
     words = dict(entry.split("=", 1) for entry in _WORDS[dialect].split())
     quote = _QUOTES.get(dialect, "\0")
     longest = sorted(map(re.escape, words), key=len, reverse=True)
-    pattern = re.compile(f"({'|'.join(longest)})|{quote}([^{quote}%]+){quote}|([^\\w%'\"\\\\]|\\d)")
+    plain = r"[^%'\"\\]" if dialect in _PERCENT else r"[^\w%'\"\\]|\d"
+    pattern = re.compile(f"({'|'.join(longest)})|{quote}([^{quote}%]+){quote}|({plain})")
     written, at = "", 0
     while at < len(text):
         part = pattern.match(text, at)
@@ -78,9 +83,19 @@ def moment_format(dialect: str, *, format_first: bool = False) -> Writer:
         pattern = strftime_format(dialect, str(text.this))
         if pattern is None:
             return None
-        return duckdb_call("strftime", moment, exp.Literal.string(pattern))
+        first, *rest = pattern.split("%q")
+        texts = [_formatted(moment, first)]
+        for part in rest:
+            quarter = duckdb_call("quarter", moment.copy())
+            texts += [exp.cast(quarter, "TEXT"), _formatted(moment.copy(), part)]
+        return joined_texts([text for text in texts if str(text.this) or rest == []])
 
     return write
+
+
+def _formatted(moment: exp.Expr, pattern: str) -> exp.Expr:
+    text = exp.Literal.string(pattern)
+    return duckdb_call("strftime", moment, text) if "%" in pattern else text
 
 
 def day_of_text(dialect: str, *, format_first: bool = False) -> Writer:

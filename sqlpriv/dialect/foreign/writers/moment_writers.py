@@ -79,7 +79,8 @@ def truncated_to_unit(args: Arguments) -> exp.Expr | None:
 def truncated_day(args: Arguments) -> exp.Expr | None:
     """BigQuery's DATE_TRUNC of a day, which is one whatever the unit is."""
     written = truncated_to_unit(args)
-    return as_day(written) if isinstance(written, exp.Paren) else written
+    is_day = len(args) == 2 and unit_word(args[1]) not in ("hour", "minute", "second")
+    return as_day(written) if written is not None and is_day else written
 
 
 _ONE_DAY = exp.Interval(this=exp.Literal.string("1"), unit=exp.Var(this="DAY"))
@@ -207,6 +208,48 @@ def with_days_read(node: exp.Expr) -> exp.Expr:
     """Returns a day that is written as a text, '2023-06-30', as a date; anything else as it is."""
     is_day = isinstance(node, exp.Literal) and node.is_string and _DAY.fullmatch(str(node.this))
     return as_day(node) if is_day else node
+
+
+def months_between(*, with_times: bool) -> Writer:
+    """Writes MONTHS_BETWEEN(last, first): months, and days of a 31st each; whole months between the
+    same days, and between last days, of months.
+
+    Args:
+        with_times: Whether the times of day count, as Oracle's and Spark's do.
+    """
+
+    def write(args: Arguments) -> exp.Expr | None:
+        if len(args) != 2:
+            return None
+        last, first = map(parenthesize, map(with_days_read, args))
+        begun = duckdb_call("date_diff", exp.Literal.string("month"), first.copy(), last.copy())
+        days = [_day_in_month(moment, with_times=with_times) for moment in (last, first)]
+        same_day = exp.EQ(this=duckdb_call("day", last), expression=duckdb_call("day", first))
+        ends = [
+            exp.EQ(this=as_day(x.copy()), expression=duckdb_call("last_day", x.copy()))
+            for x in (last, first)
+        ]
+        is_whole = exp.or_(same_day, exp.and_(*ends))
+        part = exp.Div(
+            this=exp.Paren(this=exp.Sub(this=days[0], expression=days[1])),
+            expression=exp.Literal.number(31),
+        )
+        rest = exp.Case(ifs=[exp.If(this=is_whole, true=exp.Literal.number(0))], default=part)
+        return exp.Paren(this=exp.Add(this=begun, expression=rest))
+
+    return write
+
+
+def _day_in_month(moment: exp.Expr, *, with_times: bool) -> exp.Expr:
+    day = duckdb_call("day", moment.copy())
+    if not with_times:
+        return day
+    start = duckdb_call("date_trunc", exp.Literal.string("day"), moment.copy())
+    seconds = exp.Sub(
+        this=duckdb_call("epoch", moment.copy()), expression=duckdb_call("epoch", start)
+    )
+    of_day = exp.Div(this=exp.Paren(this=seconds), expression=exp.Literal.number(86400))
+    return exp.Paren(this=exp.Add(this=day, expression=of_day))
 
 
 def months_later(args: Arguments) -> exp.Expr | None:

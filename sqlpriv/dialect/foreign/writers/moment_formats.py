@@ -84,16 +84,16 @@ def moment_format(dialect: str, *, format_first: bool = False) -> Writer:
         if pattern is None:
             return None
         first, *rest = pattern.split("%q")
-        texts = [_formatted(moment, first)]
+        texts = [_format_part(moment, first)]
         for part in rest:
             quarter = duckdb_call("quarter", moment.copy())
-            texts += [exp.cast(quarter, "TEXT"), _formatted(moment.copy(), part)]
+            texts += [exp.cast(quarter, "TEXT"), _format_part(moment.copy(), part)]
         return joined_texts([text for text in texts if str(text.this) or rest == []])
 
     return write
 
 
-def _formatted(moment: exp.Expr, pattern: str) -> exp.Expr:
+def _format_part(moment: exp.Expr, pattern: str) -> exp.Expr:
     text = exp.Literal.string(pattern)
     return duckdb_call("strftime", moment, text) if "%" in pattern else text
 

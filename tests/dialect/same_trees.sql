@@ -86,13 +86,21 @@ SELECT date_trunc('month', day) AS month, COUNT(*) AS n FROM visits WHERE day >=
 -- postgres
 SELECT date_trunc('month', day) AS month, count(*) AS n FROM visits WHERE day >= DATE '2020-01-31' + INTERVAL '1 month' GROUP BY month;
 -- bigquery
-SELECT DATE_TRUNC(day, MONTH) AS month, COUNT(*) AS n FROM visits WHERE day >= DATE_ADD(DATE '2020-01-31', INTERVAL 1 MONTH) GROUP BY month;
+SELECT DATETIME_TRUNC(day, MONTH) AS month, COUNT(*) AS n FROM visits WHERE day >= DATE_ADD(DATE '2020-01-31', INTERVAL 1 MONTH) GROUP BY month;
 -- snowflake
 SELECT DATE_TRUNC('month', day) AS month, COUNT(*) AS n FROM visits WHERE day >= DATEADD(month, 1, DATE '2020-01-31') GROUP BY month;
 -- tsql
 SELECT DATETRUNC(month, day) AS month, COUNT(*) AS n FROM visits WHERE day >= DATEADD(month, 1, CAST('2020-01-31' AS DATE)) GROUP BY month;
 -- spark
 SELECT DATE_TRUNC('month', day) AS month, COUNT(*) AS n FROM visits WHERE day >= DATE '2020-01-31' + INTERVAL 1 MONTH GROUP BY month;
+
+-- the beginning of a month that is a day
+-- duckdb
+SELECT date_trunc('month', day)::DATE AS month, COUNT(*) AS n FROM visits GROUP BY month;
+-- bigquery
+SELECT DATE_TRUNC(day, MONTH) AS month, COUNT(*) AS n FROM visits GROUP BY month;
+-- spark
+SELECT TRUNC(day, 'MM') AS month, COUNT(*) AS n FROM visits GROUP BY month;
 
 -- days between two dates
 -- duckdb

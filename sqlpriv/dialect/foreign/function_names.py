@@ -176,7 +176,7 @@ _WRITTEN: dict[str, _Writers] = {
         **(_SUBSTRING | _PADDING),
         "concat": writers.joined_texts,
         "date_trunc": moments.date_trunc(moments.UNITS),
-        "trunc": moments.date_trunc(moments.UNITS, unit_last=True),
+        "trunc": moments.day_of(moments.date_trunc(moments.UNITS, unit_last=True)),
         "date_part": moments.date_part(moments.PARTS),
         "datediff": moments.date_diff("lf"),
         "date_diff": moments.date_diff("lf"),

@@ -68,6 +68,11 @@ def date_trunc(parts: frozenset[str], *, unit_last: bool = False) -> Writer:
     return write
 
 
+def day_of(write: Writer) -> Writer:
+    """Makes a moment that is written a day."""
+    return lambda args: None if (moment := write(args)) is None else as_day(moment)
+
+
 def truncated_to_unit(args: Arguments) -> exp.Expr | None:
     """BigQuery's DATE_TRUNC(x, MONTH); its WEEK alone begins on Sunday, WEEK(MONDAY) does not."""
     if len(args) == 2 and isinstance(args[1], exp.Column | exp.Var) and _is_week(args[1]):
@@ -78,9 +83,8 @@ def truncated_to_unit(args: Arguments) -> exp.Expr | None:
 
 def truncated_day(args: Arguments) -> exp.Expr | None:
     """BigQuery's DATE_TRUNC of a day, which is one whatever the unit is."""
-    written = truncated_to_unit(args)
-    is_day = len(args) == 2 and unit_word(args[1]) not in ("hour", "minute", "second")
-    return as_day(written) if written is not None and is_day else written
+    is_time = len(args) == 2 and unit_word(args[1]) in ("hour", "minute", "second")
+    return truncated_to_unit(args) if is_time else day_of(truncated_to_unit)(args)
 
 
 _ONE_DAY = exp.Interval(this=exp.Literal.string("1"), unit=exp.Var(this="DAY"))

@@ -956,6 +956,20 @@ MUTANTS = (
         LISTS,
     ),
     Mutant(
+        "a public table tells all labels of its type",
+        K + "reader.py",
+        'for kind in ["VARCHAR" if c.sql_type == "ENUM" else c.sql_type]',
+        "for kind in [c.sql_type]",
+        "tests/attacks/test_labels.py",
+    ),
+    Mutant(
+        "a public table tells all labels of a type inside another",
+        K + "reader.py",
+        'if "VARCHAR" in kind else stored',
+        'if kind == "VARCHAR" else stored',
+        "tests/attacks/test_labels.py",
+    ),
+    Mutant(
         "private rows that met an empty public table are public",
         K + "proof/unit_rows.py",
         "if right.bound or not left.bound:",

@@ -221,12 +221,26 @@ class Reader(AbstractContextManager["Reader"]):
         return number
 
     @_silence_errors("the public table could not be read")
-    def rows(self, table: str, columns: Sequence[str] = ()) -> pa.Table:
+    def rows(
+        self, table: TableContract, columns: Sequence[str] = (), once: bool = False
+    ) -> pa.Table:
         """Returns all rows of a table, or some columns; the vault calls this for public tables
-        alone."""
+        alone. `once` gives each row once, in the order of the columns' types.
+
+        Claim: an ENUM is text, also inside another type. Its labels are often made of private rows,
+        and Arrow would have all of them; of these, only those of the public rows leave.
+        """
+        texts = {
+            stored: f"CAST({stored} AS {kind}) AS {name(c.name)}" if "VARCHAR" in kind else stored
+            for c in table.columns
+            if not columns or c.name in columns
+            for stored in [f"{DUCKDB.table(table.table)}.{name(c.name)}"]
+            for kind in ["VARCHAR" if c.sql_type == "ENUM" else c.sql_type]
+        }
         return cast(
             "pa.Table",
             self._duckdb.sql(
-                f"SELECT {', '.join(map(name, columns)) or '*'} FROM main.{name(table)}"
+                f"SELECT {', '.join(texts.values())} FROM {DUCKDB.table(table.table)}"
+                + f" GROUP BY {', '.join(texts)} ORDER BY {', '.join(texts)}" * once
             ).to_arrow_table(),
         )

@@ -1,7 +1,7 @@
 """A vault and its ledger: what is public of them, and the rows of public tables."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -99,11 +99,9 @@ class Kernel:
         constant = {c.name.lower() for c, same in columns if same and c.domain is not None}
         return {"bounded": bool(bounded), "constant": sorted(constant.union(named))}
 
-    @contextmanager
-    def hold(self) -> Iterator[None]:
+    def hold(self) -> AbstractContextManager[object]:
         """Has nobody write the vault meanwhile; raises VaultBusy where somebody does."""
-        with Reader(self.vault):
-            yield
+        return Reader(self.vault)
 
     def most_partners(
         self, contract: TableContract, relation: a.Relation, columns: tuple[str, ...]
@@ -131,15 +129,16 @@ class Kernel:
         """
         return self.ledger.find_seals(self.serving(source, contract, named, price), named, price)
 
-    def public(self, table: str, columns: Sequence[str] = ()) -> pa.Table:
-        """Returns the rows of a table that was declared public, exactly; all columns, or some."""
+    def public(self, table: str, columns: Sequence[str] = (), once: bool = False) -> pa.Table:
+        """Returns the rows of a table that was declared public, exactly; all columns, or some. See
+        `Reader.rows`."""
         with Reader(self.vault) as reader:
             contract = self.bind_contracts(reader.fingerprint, reader.catalog())[0].get(
                 table.lower()
             )
             if contract is None or not contract.public:
                 raise Refused(f'the table "{table}" is not public')
-            return reader.rows(contract.table, columns)
+            return reader.rows(contract, columns, once)
 
 
 def release_of(seal: Sealed, query: a.Asked, *, replayed: bool) -> Release:

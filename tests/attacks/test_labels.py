@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
+from support.templates import vault_of
 from support.vaults import allowed
 
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import YOCTO, Budget, Rho
 from sqlpriv.kernel.vault import Kernel
+from sqlpriv.session.session import Session
 
 MakeKernel = Callable[..., Kernel]
 BUDGET = Budget("people", Rho(10**18), 1e-9, YOCTO // 10**6)
@@ -54,3 +57,40 @@ def test_who_has_no_label_is_hidden_as_who_has_a_label_of_his_own(make_kernel: M
     found = heard(make_kernel(rows.format(1), vault="one.duckdb", budget=BUDGET), 10)
     print("learned:", found[0])
     assert set(found) == {(("ward",),)}
+
+
+DIAGNOSES = """CREATE TYPE dx AS ENUM ('flu', 'cold', 'what only bob has');
+CREATE TABLE people (id INTEGER PRIMARY KEY, has dx);
+INSERT INTO people VALUES (1, 'flu'), (2, 'what only bob has');
+CREATE TABLE codes (code dx, all_codes dx[], named STRUCT(a dx), pairs MAP(dx, dx));
+INSERT INTO codes VALUES ('cold', ['flu'], {'a': 'flu'}, MAP {'flu': NULL}),
+    ('flu', [], NULL, NULL), (NULL, NULL, NULL, NULL);
+CREATE TABLE no_codes AS SELECT NULL::dx AS code;
+ALTER TABLE people SET PRIVACY (KEY (id), BUDGET (epsilon = 1, delta = 1e-9));
+ALTER TABLE codes SET PUBLIC; ALTER TABLE no_codes SET PUBLIC"""
+
+
+def test_a_type_that_private_rows_share_with_public_ones(tmp_path: Path) -> None:
+    """An ENUM has the labels of all rows that it was made of; a public table shows those it has."""
+    vault = vault_of(DIAGNOSES, tmp_path / "people.duckdb")
+    with Session(vault) as session:
+        learned = ""
+        for column in ("code", "all_codes", "named", "pairs"):
+            rows = session.execute(f"SELECT {column}, typeof({column}) FROM codes").table
+            assert rows is not None
+            learned += (
+                f"{rows.to_pylist()} {[str(chunk) for c in rows.columns for chunk in c.chunks]}"
+            )
+        listed = session.execute("SELECT enum_range(code) AS r FROM codes LIMIT 1").table
+        ordered = session.execute("SELECT code FROM codes ORDER BY code NULLS LAST").table
+        assert listed is not None
+        assert ordered is not None
+        assert listed.to_pylist() == [{"r": ["flu", "cold"]}]
+        assert ordered.column(0).to_pylist() == ["flu", "cold", None]  # in the order of the type
+        learned += str(session.execute("SELECT code, typeof(code) FROM no_codes").table)
+    kernel = Kernel(vault)
+    rows = kernel.public("codes")  # Arrow may have dictionaries in columns, and in their parts
+    kernel.close()
+    print("learned:", learned)
+    assert "bob" not in learned
+    assert "dictionary" not in str(rows.schema)

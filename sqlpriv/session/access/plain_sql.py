@@ -144,7 +144,7 @@ class PlainSql:
             held = [] if rows is None else rows.column_names
             if rows is None or not {*wanted} <= {*held}:
                 columns = [column for column in every if column in {*wanted, *held}]
-                rows = self.tables.kernel.public(contract.table, columns)
+                rows = self._read_public(contract, columns)
                 if any(snapshot != contract.snapshot for snapshot, _ in self._public):
                     self._public.clear()
                 self._public.pop(key, None)
@@ -152,6 +152,22 @@ class PlainSql:
                     self._public[key] = rows
             rows_of[contract.table] = rows
         return rows_of
+
+    def _read_public(self, contract: TableContract, columns: Sequence[str]) -> pa.Table:
+        """Returns columns of a public table. Texts of an ENUM have the labels that are there, in
+        the order of the type: an Arrow dictionary, as DuckDB writes one."""
+        rows = self.tables.kernel.public(contract.table, columns)
+        enums = {column.name for column in contract.columns if column.sql_type == "ENUM"}
+        for name in enums.intersection(columns):
+            import pyarrow.compute as pc  # a tenth of a second, which most sessions need not wait
+
+            levels = self.tables.kernel.public(contract.table, [name], once=True).column(name)
+            labels = levels.drop_null().combine_chunks()
+            if len(labels):
+                places = pc.index_in(rows.column(name).combine_chunks(), value_set=labels)
+                encoded = pa.DictionaryArray.from_arrays(places, labels)
+                rows = rows.set_column(rows.column_names.index(name), name, encoded)
+        return rows
 
     def run_exactly(self, text: str, parameters: Parameters, tables: Sequence[str] = ()) -> Result:
         """Runs plain SQL for the owner: on the vault, or on released tables if all are that."""

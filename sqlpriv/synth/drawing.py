@@ -20,9 +20,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sqlpriv.errors import Refused
-from sqlpriv.kernel.terms.contract import Interval
 from sqlpriv.synth.api.method import Model
-from sqlpriv.synth.domain.decode import decode
+from sqlpriv.synth.domain.decode import decode, ordered_levels
 from sqlpriv.synth.domain.domain import Domain
 from sqlpriv.synth.inference.positions import Coupling, draw_positions, fit_coupling
 from sqlpriv.synth.models.composed_columns import add_differences, cast_sums
@@ -58,7 +57,7 @@ def draw_table(
     order = rng.permutation(int(counts.sum()))
     codes = np.concatenate(drawn)[order]
     strata: NDArray[np.int64] = np.repeat(np.arange(len(models)), counts)[order]
-    coupling = fit_coupling(codes, _ordered_levels(domain))
+    coupling = fit_coupling(codes, ordered_levels(domain))
     table = _decode_table(domain, codes, strata, rng, coupling)
     if zeros is None:
         return table, ()
@@ -79,18 +78,6 @@ def _counts(
     if rows is None:
         rows = min(max(round(sum(m.size for m in models)), 0), UNASKED_ROWS)
     return strata_rows([m.size for m in models], int(rows), weights, rng)
-
-
-def _ordered_levels(domain: Domain) -> dict[int, int]:
-    """Returns how many ordered levels, without NULL, each column of numbers or dates has, by its
-    number; none where no column has bins to lie in."""
-    levels = {
-        i: sum(value is not None for value in x.key.values)
-        for i, x in enumerate(domain.attributes)
-        if isinstance(x.column.domain, Interval) and x.grouped is None
-    }
-    binned = any(x.bounds is not None for x in domain.attributes)
-    return levels if binned else {}
 
 
 def _decode_table(

@@ -104,16 +104,17 @@ class Job:
         """Returns the error that a table of so many rows is expected to have."""
         looks = self.parts[0]
         sizes = list(self.space.sizes)
-        histograms = {}
+        histograms, lists = {}, {}
         for column, price in zip(self.binned, looks, strict=True):
             first = binning.round_prices(price, binning.begin_look(self.domain, column))[0]
             histograms[column] = count_sigma(first)
             if self.options["binning"] == "auto":
                 sizes[column] = level_count(rows, histograms[column], sizes[column])
         for column, price in self.list_price[0].items():
-            sizes[column] = level_count(rows, count_sigma(price), MOST_GROUPS)
+            lists[column] = sizes[column], count_sigma(price)
+            sizes[column] = level_count(rows, lists[column][1], MOST_GROUPS)
         space, phases = self.space, self.phases()
-        noise = expected_noise(tuple(sizes), space.strata, phases, rows, histograms)
+        noise = expected_noise(tuple(sizes), space.strata, phases, rows, histograms, lists)
         if self.method.name in hidden_cells.METHODS and len(phases) > 1:
             sigma, of_each = count_sigma(phases[1].price), rows / space.strata
             joint = hidden_cells.joint_table_error(tuple(sizes), sigma, of_each)

@@ -41,6 +41,7 @@ from sqlpriv.synth.quality.column_checks import (
     noisy_columns,
     total_noise,
 )
+from sqlpriv.synth.quality.fine_cells import in_fine_cells
 from sqlpriv.synth.quality.quality_line import SELECTED, Findings, quality_line
 from sqlpriv.synth.registry import MAX_ROWS, method_of, options_of
 
@@ -234,17 +235,19 @@ def _find_flaws(
         drawn: Rows of the table.
     """
     price, domain = job.error_price[0], job.domain
+    total = max(sum(m.size for m in models), 0.0)
+    codes = measured_error.draw_codes(domain, models, total)
+    cells, codes = in_fine_cells(domain, declared, codes)
     measured = None
     if price.nano:
-        measured = measured_error.measure_error(gate, domain, job.every_row, models, price)
-    total = max(sum(m.size for m in models), 0.0)
+        measured = measured_error.measure_error(gate, cells, codes, job.every_row, total, price)
     return Findings(
         drawn,
         total,
         measured,
-        job.expected_error(max(total, 1.0)),
+        replace(job, domain=declared).expected_error(max(total, 1.0)),
         noisy_columns(domain, releases, total),
-        constant_columns(domain, declared, measured_error.draw_codes(domain, models, total)),
+        constant_columns(declared, codes),
         large_pairs(domain, job.method, job.options),
         SELECTED if job.method.selects else job.options["outside"],
         job.bounded,

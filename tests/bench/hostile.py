@@ -1,13 +1,13 @@
 """`python tests/bench/hostile.py`: small hostile tables through every method, by public SQL.
 
 Each table of `tables/hostile_tables.py` is synthesized by each method, without strata and with
-STRATIFY BY, at each epsilon. With `--random FIRST LAST` it is those of `tables/random_tables.py`.
-A line is printed for every statement that breaks what holds of all: an exception that is not one
-of ours, a published type other than the private one, a value outside the declared domain, more than
-LIMIT_S seconds of processor time, also for a refusal, a number of rows that noise does not explain,
-values off a step that all private ones are multiples of, or a grade that is better than the error
-of pairs of columns. The end tells how many statements were made, refused (with the reasons) and
-broken.
+STRATIFY BY, at each epsilon. With `--random FIRST LAST` it is those of `tables/random_tables.py`,
+with `--wild FIRST LAST` those of `tables/wild_tables.py`. A line is printed for each statement that
+breaks what holds of all: an exception that is not one of ours, a published type other than the
+private one, a value outside the declared domain, more than LIMIT_S seconds of processor time, also
+for a refusal, a number of rows that noise does not explain, values off a step that all private ones
+are multiples of, or a grade that is better than the error of pairs of columns. The end tells how
+many statements were made, refused (with the reasons) and broken.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from bench.tables.every_table import predict_errors
 from bench.tables.figures import marginal_errors, read_frame
 from bench.tables.hostile_tables import Hostile, hostile_tables
 from bench.tables.random_tables import random_table
+from bench.tables.wild_tables import wild_table
 
 from sqlpriv.errors import Error
 from sqlpriv.session.session import Session
@@ -80,6 +81,29 @@ def predicate(column: str, domain: str) -> str:
     return f"{column} {domain}{null}"
 
 
+def write_declared(vault: Path, table: Hostile) -> Path:
+    """Returns a file of the private rows that take part, numbers clamped into their intervals."""
+    file = vault.with_name("declared.duckdb")
+    file.unlink(missing_ok=True)
+    columns, conditions = [], ["true"]
+    with duckdb.connect(str(file)) as engine:
+        engine.execute(f"ATTACH '{vault}' AS vault (READ_ONLY)")
+        for name, kind, *_ in engine.execute("DESCRIBE vault.t").fetchall():
+            quoted, domain = quote_name(name), table.domains.get(name, "")
+            value = quoted
+            if domain.startswith("BETWEEN"):
+                low, high = domain[9 : domain.rindex(")")].split(", ")
+                value = f"least(greatest({quoted}, {low}), {high})::{kind}"
+                value = f"CASE WHEN {quoted} IS NOT NULL THEN {value} END"
+                conditions += [f"{quoted} IS NOT NULL"] * ("NULL" not in domain)
+            elif domain:
+                conditions.append(f"({predicate(quoted, domain)}) IS TRUE")
+            columns.append(f"{value} AS {quoted}")
+        where = " AND ".join(conditions)
+        engine.execute(f"CREATE TABLE t AS SELECT {', '.join(columns)} FROM vault.t WHERE {where}")
+    return file
+
+
 Line = dict[str, Any]
 
 
@@ -105,27 +129,26 @@ def flaws(vault: Path, table: Hostile) -> list[str]:
 def flaws_of_rows(
     vault: Path, table: Hostile, epsilon: float, message: str, line: Line
 ) -> list[str]:
-    """Returns what is wrong with the rows of the table `made`, whose values are all declared; adds
-    its errors to `line`."""
+    """Returns what is wrong with the rows of the table `made`, beside the private rows as declared;
+    adds its errors to `line`."""
     wide = [n for n, domain in table.domains.items() if domain.startswith("BETWEEN")]
     names = list(table.domains)
-    real = read_frame(vault, "t", names)
+    real = read_frame(write_declared(vault, table), "t", names)
+    rows = len(real)
     drawn = read_frame(vault.with_suffix(".release.duckdb"), "made", names)
     problems = []
-    if line["method"] != "stability" and abs(len(drawn) - table.rows) > (
-        150 / epsilon + 0.02 * table.rows
-    ):
-        problems.append(f"{len(drawn)} rows for {table.rows}")
+    if line["method"] != "stability" and abs(len(drawn) - rows) > (150 / epsilon + 0.02 * rows):
+        problems.append(f"{len(drawn)} rows for {rows}")
     for name in wide:
         values, fake = (x[name].dropna().to_numpy() for x in (real, drawn))
-        if table.rows >= 5_000 and epsilon >= 1 and len(fake) and (values % 1 == 0).all():
+        if rows >= 5_000 and epsilon >= 1 and len(fake) and (values % 1 == 0).all():
             step = int(np.gcd.reduce(values.astype(np.int64)))
             if step > 1 and (off := float(np.mean(fake % step != 0))) > 0.05:
                 problems.append(f"{name}: {off:.0%} are no multiples of {step}")
     many = [n for n in wide if real[n].nunique() > 40]
     line |= {f"{k}-way": e for k, e in marginal_errors(real, drawn, many, MOST_PAIRS).items()}
     word = re.findall(r"quality: ([a-z ]+):", message)
-    line |= {"rows": table.rows, "columns": len(table.columns), "drawn": len(drawn), "grade": word}
+    line |= {"rows": rows, "columns": len(table.columns), "drawn": len(drawn), "grade": word}
     most = {grade: end for end, grade in GRADES}.get(word[0] if word else "", 1.0)
     if line.get("2-way", 0) > 1.5 * most:
         problems.append(f"graded {word}, error of pairs {line['2-way']:.3f}")
@@ -175,12 +198,13 @@ def main() -> None:
     parser.add_argument("--plain", action="store_true", help="without strata alone")
     parser.add_argument("--verbose", action="store_true", help="what every statement tells")
     parser.add_argument("--random", nargs=2, type=int, help="random tables, by first and last seed")
-    parser.add_argument("--lines", type=Path, help="with --random: append JSON lines there")
+    parser.add_argument("--wild", nargs=2, type=int, help="wild tables, by first and last seed")
+    parser.add_argument("--lines", type=Path, help="of drawn tables: append JSON lines there")
     given = parser.parse_args()
-    if given.random:
-        tables = {
-            f"random {k}": random_table(k) for k in range(given.random[0], given.random[1] + 1)
-        }
+    drawn = given.random or given.wild
+    if drawn:
+        kind, draw = ("random", random_table) if given.random else ("wild", wild_table)
+        tables = {f"{kind} {k}": draw(k) for k in range(drawn[0], drawn[1] + 1)}
         given.tables = list(tables)
     ends: collections.Counter[str] = collections.Counter()
     for name in given.tables:
@@ -197,7 +221,7 @@ def main() -> None:
                 )
                 what = f"{name}, {method}, epsilon {epsilon:g}{by}"
                 line = {"table": name, "method": method, "epsilon": epsilon, "strata": by}
-                end = run(vault, table, sql, what, given.verbose, line if given.random else None)
+                end = run(vault, table, sql, what, given.verbose, line if drawn else None)
                 ends[end] += 1
                 if given.lines:
                     with given.lines.open("a") as appended:

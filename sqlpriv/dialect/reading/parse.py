@@ -104,6 +104,8 @@ def _statements(sql: str, parameters: Parameters, dialect: str) -> Iterator[cmd.
 def _statement(c: TokenCursor) -> cmd.Statement:
     word = c.peek().upper
     if c.dialect != "duckdb" and not _is_read_in_other_dialects(c):
+        if (denied := plain.denied_elsewhere(c)) is not None:
+            raise denied
         meant = "" if word in _HEADS else meant_among(word, _HEADS)
         hint = meant + "write DuckDB's SQL after SET privacy_dialect = 'duckdb'"
         raise c.refuse(

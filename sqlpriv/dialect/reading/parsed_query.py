@@ -17,9 +17,15 @@ from sqlpriv.dialect.reading.generated_rows import write_rows
 from sqlpriv.dialect.reading.keyword_calls import write_with_commas
 from sqlpriv.dialect.token_cursor import TokenCursor
 from sqlpriv.dialect.tokens import Kind, replacement_token
-from sqlpriv.errors import Refused
+from sqlpriv.errors import PermissionDenied, Refused
 from sqlpriv.statements import default_name
 from sqlpriv.statements.tree import Bound, Item, Select
+
+NO_TABLES = (
+    "an analyst makes no tables, temporary ones neither: write the query of the table in WITH, or"
+    " as a subquery"
+)
+"""What to write instead of CREATE TEMPORARY TABLE and SELECT … INTO, which BI tools try."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,6 +141,10 @@ def _read_strata(cut: Cut, c: TokenCursor) -> None:
 
 
 def _as_duckdb_reads(tree: exp.Expr, c: TokenCursor) -> exp.Expr:
+    if tree.find(exp.Into) is not None:
+        place = next((token for token in c.tokens if token.upper == "INTO"), c.tokens[0])
+        hint = f"{NO_TABLES}; an owner writes CREATE TABLE … AS SELECT"
+        raise PermissionDenied.at(place, "SELECT … INTO makes a table", hint)
     _drop_main_schema(tree)
     write_with_commas(tree)
     write_rows(tree, c.dialect, c.tokens[0])

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from sqlpriv.dialect.common_tables import bare_name, common_table
 from sqlpriv.dialect.constructs import QUERY_HEADS
-from sqlpriv.dialect.reading.parsed_query import ParsedQuery, parse_query
+from sqlpriv.dialect.reading.parsed_query import NO_TABLES, ParsedQuery, parse_query
 from sqlpriv.dialect.syntax import check_nesting
 from sqlpriv.dialect.token_cursor import TokenCursor
 from sqlpriv.dialect.tokens import Kind, Token
@@ -27,6 +27,7 @@ SAVE = (
     " Python's df().to_csv(FILE) keeps its rows"
 )
 """What to write instead of COPY (SELECT …) TO a file."""
+_STORED = "change what is stored"
 _CHANGES = """
 INSERT UPDATE DELETE MERGE CREATE DROP ALTER TRUNCATE: change what is stored
 COMMENT VACUUM ANALYZE ANALYSE CHECKPOINT REINDEX FORCE: change what is stored
@@ -78,10 +79,27 @@ def unanswerable_query(
 def change(c: TokenCursor) -> Unanswerable:
     """Returns a statement that is no query: it is an owner's to run."""
     word = c.peek().upper
-    instead = SAVE if c.at("COPY", "(") else _ASK
+    instead = NO_TABLES if _makes_a_table(c) else SAVE if c.at("COPY", "(") else _ASK
     hint = meant_among(c.peek(1).value, (*NUMBER_SETTINGS, DIALECT)) + instead
     denied = _denial(c.peek(), f"only an owner can run {word}: it may {CHANGES[word]}", hint)
     return _plain(c, c.peek(), _Source(names(c.tokens[1:]), False), denied)
+
+
+def denied_elsewhere(c: TokenCursor) -> PermissionDenied | None:
+    """Returns why a statement of another dialect that would change what is stored is not run; None
+    of any other statement. BI tools fall back to queries when they have no right to make a table.
+    """
+    if CHANGES.get(c.peek().upper) != _STORED:
+        return None
+    message = f"{c.peek().shown} is an owner's to run, and read in DuckDB's dialect alone"
+    instead = NO_TABLES if _makes_a_table(c) else _ASK
+    return _denial(c.peek(), message, f"{instead}; for an owner, SET privacy_dialect = 'duckdb'")
+
+
+def _makes_a_table(c: TokenCursor) -> bool:
+    return c.peek().upper == "CREATE" and any(
+        token.upper in ("TEMP", "TEMPORARY", "UNLOGGED") for token in c.tokens[1:4]
+    )
 
 
 def describe(c: TokenCursor) -> Unanswerable | Describe:

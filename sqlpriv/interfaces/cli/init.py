@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from functools import partial
 from pathlib import Path
 
 import click
 
 import sqlpriv
 from sqlpriv.interfaces.cli.failure import fail
-from sqlpriv.interfaces.cli.loading import data_files, folder_aside, load_files
+from sqlpriv.interfaces.cli.loading import data_files, fetch_rows, folder_aside, load_files
 from sqlpriv.system.whole_files import building, into_place, sync
 
 VAULTS = (".duckdb", ".db")
@@ -83,12 +84,7 @@ def _propose_for(vault: Path) -> str:
     from sqlpriv.session.session import Session
 
     with Session(vault, role="owner") as session:
-
-        def fetch(sql: str) -> list[tuple[object, ...]]:
-            table = session.execute(sql).table
-            assert table is not None
-            return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
-
+        fetch = partial(fetch_rows, session)
         tables = fetch("SELECT table_name FROM duckdb_tables() WHERE NOT internal ORDER BY 1")
         return propose(fetch, [str(row[0]) for row in tables])
 

@@ -11,6 +11,7 @@ import signal
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -113,6 +114,13 @@ def load_files(vault: Path, files: Sequence[Path]) -> None:
         click.echo(f"loaded {file.name} into {vault.name} as {table_name(file)}", err=True)
 
 
+def fetch_rows(session: Session, sql: str) -> list[tuple[object, ...]]:
+    """Returns the rows of plain SQL."""
+    table = session.execute(sql).table
+    assert table is not None
+    return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
+
+
 def load(session: Session, file: Path) -> bool:
     """Loads a file as a table; returns whether it has rows: of one without no table is made.
 
@@ -127,20 +135,33 @@ def load(session: Session, file: Path) -> bool:
         click.echo(f"{file.name} is no UTF-8: it is read as {encoding}", err=True)
     reader = f"{READERS[file.suffix.lower()]}({literal(str(file))}{options})"
     session.execute(f"CREATE TABLE {name(table)} AS FROM {reader}")
-    rows = session.execute(f"SELECT count(*) AS n FROM {name(table)}").table
-    columns = session.execute(f"SELECT * FROM {name(table)} LIMIT 0").table
-    assert rows is not None
-    assert columns is not None
-    if not rows["n"][0].as_py():
+    ((rows,),) = fetch_rows(session, f"SELECT count(*) FROM {name(table)}")
+    columns = [str(row[0]) for row in fetch_rows(session, f"DESCRIBE {name(table)}")]
+    if not rows:
         session.execute(f"DROP TABLE {name(table)}")
         return False
-    if is_text and columns.num_columns == 1 and set(columns.column_names[0]) & set(",;|\t"):
+    _make_keys_whole(session, table)
+    if is_text and len(columns) == 1 and set(columns[0]) & set(",;|\t"):
         raise click.UsageError(
-            f"{file} was read as one column, {columns.column_names[0]!r}: a line of it has more"
+            f"{file} was read as one column, {columns[0]!r}: a line of it has more"
             " values than its head, or fewer. Mend that line, or load the file yourself:"
             f" CREATE TABLE {table} AS FROM read_csv({literal(str(file))}, delim = …, …)."
         )
     return True
+
+
+def _make_keys_whole(session: Session, table: str) -> None:
+    """Makes integers of identifiers that a file holds as 17.0; nothing else names units."""
+    from sqlpriv.session.declarations.table_profiles import whole_identifiers
+
+    for key in whole_identifiers(partial(fetch_rows, session), table):
+        if key.integer:
+            altered = f"{name(table)} ALTER COLUMN {name(key.column)}"
+            session.execute(f"ALTER TABLE {altered} TYPE {key.integer}")
+            click.echo(
+                f"{key.column} holds whole numbers: it is {key.integer}, and no {key.type}",
+                err=True,
+            )
 
 
 def text_encoding(file: Path) -> str:

@@ -168,7 +168,9 @@ def _unit_column(contract: TableContract, column: str) -> str:
     unit_column = _column(contract, column)
     if unit_column.sql_type != "UUID" and unit_column.type in (None, Type.REAL):
         raise DeclarationError(
-            f"{unit_column.name} is a {unit_column.sql_type}: it cannot name a privacy unit"
+            f"{unit_column.name} is a {unit_column.sql_type}: it cannot name a privacy unit; if its"
+            f" values do, give it a type that can: ALTER TABLE {contract.table} ALTER COLUMN"
+            f" {unit_column.name} TYPE BIGINT, or VARCHAR"
         )
     return unit_column.name
 

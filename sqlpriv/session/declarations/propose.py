@@ -31,6 +31,7 @@ from sqlpriv.session.declarations.text_remarks import (
     spelling_remark,
     text_remark,
     thousands_remark,
+    whole_key_remarks,
 )
 from sqlpriv.system.count_text import count_text
 
@@ -74,7 +75,8 @@ def _table_lines(
     links: dict[str, TableLink],
 ) -> list[str]:
     t = written_name(profile.table)
-    lines = [f"-- {profile.table}: {profile.rows} rows"]
+    lines = [f"-- {profile.table}: {count_text(profile.rows, 'row')}"]
+    lines += whole_key_remarks(fetch, profile.table)
     budget = f"ALTER TABLE {t} SET PRIVACY BUDGET (epsilon = 3, delta = 1e-9);"
     is_parent = any(other.parent == profile.table for other in links.values())
     unit = profile.unit_column()

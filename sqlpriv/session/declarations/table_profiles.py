@@ -38,11 +38,15 @@ _NUMBERS = (
     "DECIMAL",
 )
 FLOATS = ("FLOAT", "DOUBLE")
+_EXACT = {"FLOAT": 2**24, "DOUBLE": 2**53}
+"""Below, every whole number is one of its own."""
+_AMOUNT = re.compile(r"\D*\d[\d.,' ]*[.,]\d{1,2}\D*")
+"""A text that is an amount, and names nobody: 1.234,50 €."""
 _NAMING = ("INTEGER", "BIGINT", "HUGEINT", "VARCHAR", "UUID")
 """Types of a column that is different in every row because it names the row."""
 _IDENTIFIER = re.compile(
-    r"(^|_)(id|key|no|nr|num|number|code|uuid|ssn|email|person|patient|customer|client|user|member"
-    r"|household|employee|student|subject|participant|respondent)$|(id|key|no)$",
+    r"(^|[\W_])(id|key|no|nr|num|number|nummer|code|uuid|ssn|email|person|patient|customer|client"
+    r"|user|member|household|employee|student|subject|participant|respondent)$|(id|key|no|nr)\W*$",
     re.IGNORECASE,
 )
 
@@ -51,11 +55,15 @@ _FIELD = re.compile(r'(?:^|, )"?(\w+)"? (?=[A-Z])')
 
 _PEOPLE = re.compile(
     r"person|patient|customer|client|user|member|household|employee|student|pupil|subject"
-    r"|participant|respondent|rider|driver|passenger|guest|donor|tenant|resident|subscriber|player",
+    r"|participant|respondent|rider|driver|passenger|guest|donor|tenant|resident|subscriber|player"
+    # German, French, Spanish and Italian
+    r"|kunde|mitarbeiter|mitglied|versichert|teilnehmer|nutzer|sch(ü|ue)ler|studierende"
+    r"|salari[ée]|[ée]l[èe]ve|[ée]tudiant|adh[ée]rent|assur[ée]|utilisateur"
+    r"|paciente|empleado|alumno|usuario|socio|paziente|utente|dipendente",
     re.IGNORECASE,
 )
 
-_PERSON_IDENTIFIER = re.compile(rf"^({_PEOPLE.pattern})s?$|(_?(id|key|uuid))$|email|ssn", re.I)
+_PERSON_IDENTIFIER = re.compile(rf"^({_PEOPLE.pattern})s?$|(id|key|nr|uuid)\W*$|email|ssn", re.I)
 """Of names that name people, those that say who, however few: a guest_number may be a count."""
 
 
@@ -92,6 +100,12 @@ class ColumnProfile:
         return self.names_people and _PERSON_IDENTIFIER.search(self.name) is not None
 
     @property
+    def is_amount(self) -> bool:
+        """Whether the column's texts are amounts, as far as its first and last text tell."""
+        ends = (self.least, self.greatest)
+        return all(isinstance(end, str) and _AMOUNT.fullmatch(end) for end in ends)
+
+    @property
     def is_number(self) -> bool:
         return self.type.split("(")[0] in _NUMBERS
 
@@ -114,7 +128,7 @@ class TableProfile:
         alike, repeated = self._identifiers(), self.repeated_identifiers()
         constrained = [c for c in self.columns if c.name in self.keys]
         people = [c for c in alike if c.names_people]
-        unique = [c for c in self.columns if c.is_unique and c.type in _NAMING]
+        unique = [c for c in self.columns if c.is_unique and c.type in _NAMING and not c.is_amount]
         unique = unique if self.rows > MOST_LEVELS else []
         for candidates in (
             constrained,
@@ -187,6 +201,39 @@ def profile_table(fetch: Fetch, table: str) -> TableProfile:
     keys = {str(row[0]) for row in described if row[3] in ("PRI", "UNI")}
     keys = keys if len(keys) == 1 else {c.name for c in profiles if c.name in keys and c.is_unique}
     return TableProfile(table, rows, profiles, frozenset(keys))
+
+
+@dataclass(frozen=True)
+class WholeNumbers:
+    """A column that is called as units are and holds whole numbers in a type of fractions.
+
+    Attributes:
+        integer: The type of integers that holds them; '' where several may have become one, as in
+            a DOUBLE beyond 2^53.
+    """
+
+    column: str
+    type: str
+    integer: str
+
+
+def whole_identifiers(fetch: Fetch, table: str) -> list[WholeNumbers]:
+    """Returns a table's identifiers in a DOUBLE or DECIMAL, which programs write that have no
+    missing integers, or no integers. Such types name no unit."""
+    identifiers = []
+    for column, of_type in [(str(row[0]), str(row[1])) for row in fetch(f"DESCRIBE {name(table)}")]:
+        if not _IDENTIFIER.search(column) or not of_type.startswith((*FLOATS, "DECIMAL")):
+            continue
+        c = name(column)
+        ((are_whole, greatest),) = fetch(
+            f"SELECT bool_and(isfinite({c}::DOUBLE) AND {c} = trunc({c})), max(abs({c}::DOUBLE))"
+            f" FROM {name(table)}"
+        )
+        if are_whole and greatest < 1e38:
+            integer = "BIGINT" if greatest < 2**62 else "HUGEINT"
+            is_inexact = of_type in FLOATS and greatest >= _EXACT[of_type]
+            identifiers.append(WholeNumbers(column, of_type, "" if is_inexact else integer))
+    return identifiers
 
 
 def is_ordered(of_type: str) -> bool:

@@ -11,7 +11,11 @@ from collections.abc import Sequence
 
 from sqlpriv.kernel.sql.quoting import literal, name
 from sqlpriv.session.declarations.declaration_text import written_name
-from sqlpriv.session.declarations.table_profiles import ColumnProfile, Fetch
+from sqlpriv.session.declarations.table_profiles import (
+    ColumnProfile,
+    Fetch,
+    whole_identifiers,
+)
 from sqlpriv.system.count_text import count_text
 
 _MOSTLY = 0.8
@@ -113,6 +117,20 @@ def number_key_remark(fetch: Fetch, table: str, unit: ColumnProfile) -> list[str
         " unlike the rest; a total below the rows? If so, run this, then propose anew:",
         f"-- DELETE FROM {t} WHERE {rest};",
     ]
+
+
+def whole_key_remarks(fetch: Fetch, table: str) -> list[str]:
+    """Returns remarks on columns that are called as units are and are no integers."""
+    lines = []
+    for key in whole_identifiers(fetch, table):
+        if key.integer:
+            lines += _retyping(table, key.column, f"whole numbers in a {key.type}", key.integer)
+        else:
+            lines.append(
+                f"-- {key.column}: numbers so large that several may have become one in a"
+                f" {key.type}: load the file anew, that column as text"
+            )
+    return lines
 
 
 def _moments_remark(fetch: Fetch, table: str, column: str) -> list[str]:

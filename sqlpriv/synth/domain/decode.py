@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
@@ -11,9 +12,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sqlpriv.errors import Refused
-from sqlpriv.kernel.terms.contract import Type
-from sqlpriv.synth.domain.domain import Attribute, Within
-from sqlpriv.synth.inference.positions import ranks_inside
+from sqlpriv.kernel.terms.contract import Interval, Type
+from sqlpriv.synth.domain.domain import Attribute, Domain, Within
+from sqlpriv.synth.inference.positions import draw_positions, fit_coupling, ranks_inside
 from sqlpriv.synth.models.sampling import dealt
 from sqlpriv.system import arrow
 
@@ -85,7 +86,7 @@ def decode(
     if positions is None:
         positions = ranks_inside(inside, rng.random(inside.size), rng)
     if attribute.within is not None:
-        drawn = _on_lattice(attribute.within, inside, positions, rng)
+        drawn = drawn_numbers(attribute.within, inside, positions, rng)
         if attribute.column.type is Type.REAL:
             exact = attribute.within.lattice.value(drawn)
             declared = float(attribute.bounds[0]), float(attribute.bounds[-1])
@@ -113,7 +114,7 @@ def _whole_values(
     )
 
 
-def _on_lattice(
+def drawn_numbers(
     within: Within,
     levels: NDArray[np.int64],
     positions: NDArray[np.float64],
@@ -136,6 +137,26 @@ def _on_lattice(
         fits = (high > low) & (which < coarse)
         drawn[fits] = _whole_numbers(low[fits], high[fits], inside[fits]) * step
     return drawn
+
+
+def positions_inside(
+    domain: Domain, codes: NDArray[np.int64], rng: np.random.Generator
+) -> Mapping[int, NDArray[np.float64]]:
+    """Returns by column where in their levels the rows lie, from 0 to 1: of columns of numbers that
+    are related by their levels."""
+    return draw_positions(fit_coupling(codes, ordered_levels(domain)), codes, rng)
+
+
+def ordered_levels(domain: Domain) -> dict[int, int]:
+    """Returns how many ordered levels, without NULL, each column of numbers or dates has, by its
+    number; none where no column has bins to lie in."""
+    levels = {
+        i: sum(value is not None for value in x.key.values)
+        for i, x in enumerate(domain.attributes)
+        if isinstance(x.column.domain, Interval) and x.grouped is None
+    }
+    binned = any(x.bounds is not None for x in domain.attributes)
+    return levels if binned else {}
 
 
 def parts_at(

@@ -76,19 +76,17 @@ def total_noise(releases: Sequence[Release]) -> float:
     )
 
 
-def constant_columns(domain: Domain, declared: Domain, codes: Codes) -> list[str]:
-    """Returns the columns that have one level in the table, and several as declared.
+def constant_columns(declared: Domain, codes: Codes) -> list[str]:
+    """Returns the columns that have one value in the table, and several as declared.
 
     Args:
-        domain: As modelled.
         declared: As it was before histograms were looked at.
-        codes: Drawn levels of the columns, shape (rows, columns and strata).
+        codes: The cells of drawn rows, shape (rows, columns and strata): see `fine_cells`.
     """
     names = []
     for c, attribute in enumerate(declared.attributes):
-        counts = np.bincount(codes[:, c], minlength=1)
-        alone = counts.max() >= ALONE * len(codes)
-        if attribute.size > 1 and (domain.attributes[c].size == 1 or alone):
+        alone = np.bincount(codes[:, c], minlength=1).max() >= ALONE * len(codes)
+        if attribute.size > 1 and alone:
             names.append(attribute.column.name)
     return names
 

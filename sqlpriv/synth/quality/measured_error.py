@@ -32,15 +32,14 @@ from sqlpriv.synth.api.method import Model
 from sqlpriv.synth.domain.domain import Domain
 from sqlpriv.synth.inference.positions import Codes
 from sqlpriv.synth.models.sampling import strata_rows
-from sqlpriv.synth.quality.fine_cells import in_fine_cells
 
 SHARE = 0.02
 """Of the price."""
 WORTH = 10_000
 """Nanos of a statement's price below which nothing is measured: the answer would be noise."""
-MOST_TABLES = 60
-"""Columns, and pairs, of which the distance is the mean: of more, so many drawn at random. Errors
-of pairs differ by about half of their mean, so that the mean over 60 is off by a fifteenth."""
+MOST_TABLES = 100
+"""Columns, and pairs, of which the distance is the mean: of more, so many, in which each column has
+about an equal part. Of drawn pairs a column that is far off had half or twice its part."""
 MOST_CELLS = 1_000_000
 """Of all pairs that are compared."""
 MOST_DRAWN = 100_000
@@ -106,20 +105,20 @@ def step_prices(domain: Domain, base: a.Relation, price: Price) -> dict[str, Pri
 
 
 def measure_error(
-    gate: Gate, domain: Domain, base: a.Relation, models: Sequence[Model], price: Price
+    gate: Gate, cells: Domain, codes: Codes, base: a.Relation, total: float, price: Price
 ) -> MeasuredError:
-    """Returns the error of these models; spends `price`, or less where there are no pairs.
+    """Returns the error of drawn rows; spends `price`, or less where there are no pairs.
 
     Args:
         gate: The allowance.
-        domain: The cells, as they were modelled.
+        cells: In which rows are compared: see `fine_cells`.
+        codes: The drawn rows' cells, shape (rows, columns and strata).
         base: All rows that the statement is about.
-        models: One for each stratum.
+        total: The noised number of rows that the drawn ones stand for.
         price: Of all of it.
     """
-    prices = step_prices(domain, base, price)
-    total = max(sum(m.size for m in models), 1.0)
-    cells, codes = in_fine_cells(domain, draw_codes(domain, models, total))
+    total = max(total, 1.0)
+    prices = step_prices(cells, base, price)
     ways: dict[int, NoisedNumber] = {}
     for k, name in ((1, COLUMNS), (2, PAIRS)):
         cliques = compared_cliques(cells, k)
@@ -127,12 +126,12 @@ def measure_error(
             ways[k] = _distance(gate, cells, codes, cliques, total, prices[name])
     all_rows = beyond = None
     if every := prices.get(ALL_ROWS):
-        (release,) = gate.release([Measurement(rows_query(domain, base), every)])
+        (release,) = gate.release([Measurement(rows_query(cells, base), every)])
         counts = release.values.ravel()
         all_rows = NoisedNumber(float(counts.sum()), release.sigma * math.sqrt(counts.size))
         if counts.size > 1:
             beyond = NoisedNumber(float(counts[1]), release.sigma)
-    return MeasuredError(ways, all_rows if domain.source != base else None, beyond)
+    return MeasuredError(ways, all_rows if cells.source != base else None, beyond)
 
 
 def rows_query(domain: Domain, base: a.Relation) -> a.Count:
@@ -164,17 +163,27 @@ def all_sizes(domain: Domain) -> tuple[int, ...]:
 
 
 def compared_cliques(domain: Domain, ways: int) -> list[tuple[int, ...]]:
-    """Returns the columns, or pairs, that are compared; the columns of strata come last."""
+    """Returns the columns, or pairs, that are compared; the columns of strata come last.
+
+    The error of a pair is mostly that of its columns. So pairs are taken around a circle of all
+    columns in random order: each with the next one, then with the second next. Every column is in
+    about as many pairs.
+    """
     sizes = all_sizes(domain)
     columns = [c for c, size in enumerate(sizes) if size > 1]
-    cliques = list(itertools.combinations(columns, ways))
-    order = np.random.default_rng(len(cliques)).permutation(len(cliques))
+    count = len(columns)
+    circle = np.random.default_rng(count).permutation(columns).tolist()
+    cliques: list[tuple[int, ...]] = [(c,) for c in circle]
+    if ways == 2:
+        steps = itertools.product(range(1, count // 2 + 1), range(count))
+        pairs = [{circle[i], circle[(i + step) % count]} for step, i in steps]
+        cliques = [*dict.fromkeys(tuple(sorted(pair)) for pair in pairs)]
     chosen: list[tuple[int, ...]] = []
     cells = 0
-    for i in order.tolist():
-        table = math.prod(sizes[c] for c in cliques[i])
+    for clique in cliques:
+        table = math.prod(sizes[c] for c in clique)
         if len(chosen) < MOST_TABLES and cells + table <= MOST_CELLS:
-            chosen.append(cliques[i])
+            chosen.append(clique)
             cells += table
     return sorted(chosen)
 

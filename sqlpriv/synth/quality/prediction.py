@@ -57,6 +57,8 @@ Furthest off is `nltcs`, whose columns depend on each other twice as much as tho
 CELLS = 16
 """Cells of a number or date for these figures: of about as many rows each."""
 MOST_PAIRS = 200
+RUNS = 48
+"""Into so many runs of cells of about equal shares a long list is cut, for a pair's cells."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,8 @@ class TableNoise:
 
     Args:
         columns: Of the one-way table of each column.
-        inside: Of the histogram that says how a column's values lie inside levels; 0 for none.
+        inside: Of the histogram, or the counts of a list's values, that say how a column's values
+            lie inside levels; 0 for none.
         pairs: The mean over measured tables of two columns; None where no pair is measured.
         drawn: The distance of two samples of so many rows: the mean over columns, and over pairs.
     """
@@ -93,6 +96,7 @@ def expected_noise(
     phases: tuple[Phase, ...],
     rows: float,
     histograms: Mapping[int, float],
+    lists: Mapping[int, tuple[int, float]],
 ) -> TableNoise:
     """Returns how far noise puts the tables of a statement off.
 
@@ -103,6 +107,8 @@ def expected_noise(
         rows: Of the table.
         histograms: By the number of a column of numbers or dates, the noise of a count of the
             histograms that its levels are from.
+        lists: By the number of a column whose levels are groups of values, how many values there
+            are, and the noise of a value's count.
     """
     several = [c for c, size in enumerate(sizes) if size > 1]
     columns = [sizes[c] for c in several]
@@ -124,12 +130,10 @@ def expected_noise(
         pairs = list(combinations(columns, 2))
         some = pairs[:: 1 + len(pairs) // MOST_PAIRS]
         of_pairs = _mean_noise(some, pair_sigma, rows, strata)
-    even = np.full(CELLS, rows / CELLS)
-    inside = tuple(
-        table_noise(even, histograms[c], rows) if c in histograms else 0.0 for c in several
-    )
-    shares = [even / rows if c in histograms else _zipf(sizes[c], 1.0) for c in several]
-    return TableNoise(of_columns, inside, of_pairs, _distances_of_samples(shares, rows))
+    cells = [_cells(sizes[c], histograms.get(c), lists.get(c)) for c in several]
+    inside = tuple(table_noise(rows * shares, of_cell, rows) for shares, of_cell in cells)
+    drawn = _distances_of_samples([shares for shares, _ in cells], rows)
+    return TableNoise(of_columns, inside, of_pairs, drawn)
 
 
 def expected_error(noise: TableNoise, method: str) -> ExpectedError:
@@ -171,16 +175,54 @@ def _cut_off(errors: NDArray[np.float64], end: float) -> NDArray[np.float64]:
     return np.asarray(errors / (1 + end * errors), dtype=np.float64)
 
 
+def _cells(
+    levels: int, histogram: float | None, values: tuple[int, float] | None
+) -> tuple[NDArray[np.float64], float]:
+    """Returns the shares of the cells in which a column is compared, and the noise of what says how
+    rows lie in them; 0 where cells are levels."""
+    if histogram is not None:
+        return np.full(CELLS, 1 / CELLS), histogram
+    if values is not None:
+        return _zipf(values[0], 1.0), values[1]
+    return _zipf(levels, 1.0), 0.0
+
+
 def _distances_of_samples(
     shares: Sequence[NDArray[np.float64]], rows: float
 ) -> tuple[float, float]:
     """Returns about the total variation of two samples of so many rows: the mean over columns of
-    these shares, and over their pairs."""
-    roots = np.array([np.sqrt(p).sum() for p in shares])
-    scale = 0.4 / math.sqrt(max(rows, 1.0))
-    u, v = np.triu_indices(len(roots), 1)
-    of_pairs = np.minimum(scale * roots[u] * roots[v], 1.0)
-    return float(np.minimum(scale * roots, 1.0).mean()), float(of_pairs.mean()) if len(u) else 0.0
+    these shares, and over their pairs. A cell that hardly a row is in is off by no more than its
+    share."""
+    columns = [_alike_cells(p) for p in shares]
+    pairs = list(combinations(columns, 2))
+    of_columns = [_distance_of_samples(p, cells, rows) for p, cells in columns]
+    of_pairs = [
+        _distance_of_samples(np.outer(p, q), np.outer(m, n), rows)
+        for (p, m), (q, n) in pairs[:: 1 + len(pairs) // MOST_PAIRS]
+    ]
+    return float(np.mean(of_columns)), float(np.mean(of_pairs)) if of_pairs else 0.0
+
+
+def _distance_of_samples(
+    shares: NDArray[np.float64], cells: NDArray[np.float64], rows: float
+) -> float:
+    """Returns the total variation of two samples over so many cells of each of these shares."""
+    off = np.minimum(0.4 * np.sqrt(shares / max(rows, 1.0)), shares)
+    return min(float((cells * off).sum()), 1.0)
+
+
+def _alike_cells(shares: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Returns mean shares of runs of cells, and how many cells each run has: RUNS at most, of cells
+    in descending order, longer where shares are smaller.
+
+    >>> means, cells = _alike_cells(np.full(1_000, 0.001))
+    >>> len(cells) <= RUNS, round(float(means @ cells), 9)
+    (True, 1.0)
+    """
+    ordered = np.sort(shares)[::-1]
+    starts = np.unique(np.geomspace(1, len(ordered) + 1, RUNS + 1).astype(np.int64))[:-1] - 1
+    cells = np.diff([*starts, len(ordered)]).astype(np.float64)
+    return np.add.reduceat(ordered, starts) / cells, cells
 
 
 def _mean_noise(pairs: Sequence[tuple[int, int]], sigma: float, rows: float, strata: int) -> float:

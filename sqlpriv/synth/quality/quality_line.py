@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from sqlpriv.synth.quality.measured_error import MeasuredError, NoisedNumber
 from sqlpriv.synth.quality.prediction import ExpectedError
 
@@ -17,7 +19,12 @@ NAMED = 4
 """How many columns, or pairs, are named."""
 SELECTED = "selected"
 """In the place of the option `outside`: rows take part whose combination of values was selected."""
-PREDICTED, LEAST = 0.35, 0.002
+NEAR, FAR, UNUSUAL = 0.35, 1.2, 0.15
+"""How far a true error is from the predicted one, as deviations of its logarithm: in most tables
+NEAR, in UNUSUAL of them FAR, since nothing that is public says that all rows lie in a second of a
+century, say."""
+GRID = np.exp(np.linspace(math.log(1e-5), 0.0, 800))
+"""Errors that are thought possible."""
 INTERVAL = 1.96
 """Standard deviations of the 95 % interval of a noised number."""
 SEEN = 3.0
@@ -84,17 +91,38 @@ def quality_line(findings: Findings) -> str:
 
 
 def _ways(findings: Findings) -> dict[int, NoisedNumber]:
-    """Returns the measured errors, each drawn towards what was predicted: in a small table the
-    prediction, taken to be good to PREDICTED of itself, is worth more than the measurement."""
+    """Returns the measured errors, each beside what was predicted: in a small table the prediction
+    is worth more than the measurement. Where noise explains no gap between the two the measurement
+    counts alone."""
     if findings.measured is None:
         return {}
     predictions = {1: findings.expected.one_way, 2: findings.expected.two_way}
-    errors = {}
-    for k, x in findings.measured.ways.items():
-        measured, predicted = 1 / x.sigma**2, 1 / max(PREDICTED * predictions[k], LEAST) ** 2
-        value = (measured * x.value + predicted * predictions[k]) / (measured + predicted)
-        errors[k] = NoisedNumber(value, (measured + predicted) ** -0.5)
-    return errors
+    return {k: believed_error(x, predictions[k]) for k, x in findings.measured.ways.items()}
+
+
+def believed_error(measured: NoisedNumber, predicted: float) -> NoisedNumber:
+    """Returns the mean of what the error may be, and its deviation.
+
+    Args:
+        measured: With Gaussian noise, cut off at 0 and 1.
+        predicted: From public facts; see NEAR.
+
+    >>> said = believed_error(NoisedNumber(0.9, 0.01), 0.05)
+    >>> round(said.value, 2), round(said.sigma, 2)
+    (0.9, 0.01)
+    >>> round(believed_error(NoisedNumber(0.0, 0.5), 0.05).value, 2)
+    0.06
+    """
+    away = np.log(GRID / min(max(predicted, 0.001), 1.0))
+    believed = sum(
+        weight * np.exp(-((away / spread) ** 2) / 2) / spread
+        for weight, spread in ((1 - UNUSUAL, NEAR), (UNUSUAL, FAR))
+    )
+    squares = ((GRID - measured.value) / max(measured.sigma, 1e-4)) ** 2
+    weights = believed * np.exp((squares.min() - squares) / 2)
+    weights /= weights.sum()
+    mean = float(weights @ GRID)
+    return NoisedNumber(mean, math.sqrt(float(weights @ (GRID - mean) ** 2)))
 
 
 def _errors(findings: Findings, ways: dict[int, NoisedNumber]) -> str:

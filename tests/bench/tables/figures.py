@@ -22,8 +22,9 @@ def read_frame(file: Path, table: str, names: list[str]) -> pd.DataFrame:
         selected = []
         for name in names:
             kind = types[name].split("(")[0]
-            expr = f'epoch("{name}")' if kind in ("DATE", "TIMESTAMP") else f'"{name}"'
-            cast = "VARCHAR" if kind in ("VARCHAR", "BOOLEAN", "ENUM") else "DOUBLE"
+            is_moment = kind.startswith(("DATE", "TIMESTAMP"))
+            expr = f'epoch("{name}")' if is_moment else f'"{name}"'
+            cast = "VARCHAR" if kind in ("VARCHAR", "BOOLEAN", "ENUM", "UUID") else "DOUBLE"
             selected.append(f'{expr}::{cast} AS "{name}"')
         return engine.execute(f"SELECT {', '.join(selected)} FROM {table}").df()
 

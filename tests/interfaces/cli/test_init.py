@@ -445,3 +445,34 @@ def test_a_vault_that_is_being_filled_is_whole_or_absent(
     assert {x.name for x in tmp_path.iterdir() if x.name.startswith(".")} == set()
     again = run(file, "--vault", vault)
     assert f"propose for what it holds: sqlpriv init {vault}" in again.stderr
+
+
+def test_names_of_units_in_other_languages_and_types_are_seen(tmp_path: Path) -> None:
+    """The pay, different in every row, was the unit, and a DOUBLE of whole numbers was none."""
+    folder = tmp_path / "firm"
+    folder.mkdir()
+    rows = [
+        f"{i % 300 + 1};{1000 + i}.234,{i % 90 + 10};{i % 28 + 1}.{i % 12 + 1}.1980"
+        for i in range(900)
+    ]
+    write_csv(
+        folder / "lohn.csv", "Personal Nr;Lohn (€);Geb.Datum\n" + "\n".join(rows), "utf-8-sig"
+    )
+    with duckdb.connect() as engine:
+        engine.execute(
+            "CREATE TABLE trips AS SELECT if(i = 7, NULL, i % 80)::DOUBLE AS rider_id,"
+            " i::DECIMAL(38, 0) AS trip_no, 2.5 AS km FROM range(800) r(i);"
+            f"COPY trips TO '{folder}/trips.parquet';"
+            f"COPY (SELECT i AS rider_id FROM range(80) r(i)) TO '{folder}/riders.parquet';"
+            "COPY (SELECT i % 60 * 1e17 AS member_id, i AS n FROM range(600) r(i))"
+            f" TO '{folder}/members.parquet'"
+        )
+    done = run(folder, "--vault", tmp_path / "firm.duckdb", "--yes")
+    assert done.exit_code == 0, done.output
+    lines = done.stdout.splitlines()
+    assert 'ALTER TABLE lohn ADD PRIVACY_KEY ("Personal Nr");' in lines
+    assert "ALTER TABLE lohn SET PRIVACY BOUND (rows_per_unit = 3);" in lines
+    assert "rider_id holds whole numbers: it is BIGINT, and no DOUBLE" in done.stderr
+    assert "trip_no holds whole numbers: it is BIGINT, and no DECIMAL(38,0)" in done.stderr
+    assert "ALTER TABLE trips ADD PRIVACY_LINK (rider_id) REFERENCES riders(rider_id);" in lines
+    assert any(x.startswith("-- member_id: numbers so large that several may") for x in lines)

@@ -99,11 +99,11 @@ def test_the_interval_holds_the_true_error(price: Price) -> None:
         job = prepare(TABLE, COLUMNS, (), None, "independent", {}, price)
         gate = FakeGate(data, TABLE, price, seed=seed)
         models = job.method.fit(_ask(gate, job), job.space, job.parts[1], job.options)
-        error = measured_error.measure_error(
-            gate, job.domain, job.every_row, models, job.error_price[0]
-        ).ways[2]
         total = sum(m.size for m in models)
         codes = draw_codes(job.domain, models, total)
+        error = measured_error.measure_error(
+            gate, job.domain, codes, job.every_row, total, job.error_price[0]
+        ).ways[2]
         distances = [
             np.abs(
                 count_cells(rows, c, (6,) * 4) / 5_000

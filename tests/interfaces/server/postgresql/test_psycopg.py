@@ -376,3 +376,38 @@ def test_texts_of_moments_are_read_as_postgresql_reads_them():
     assert decode(text, wire_values.DATE, 0) == dt.date(2020, 1, 2)
     assert decode(text, wire_values.TIMESTAMP, 0) == dt.datetime(2020, 1, 2, 3, 4, 5)
     assert decode(text, wire_values.TIMESTAMPTZ, 0).astimezone(dt.UTC).hour == 1
+
+
+STATES = {
+    'CREATE LOCAL TEMPORARY TABLE "#Tableau_1_Connect_Check" ("COL" INTEGER) ON COMMIT PRESERVE'
+    " ROWS": "42501",
+    'SELECT "SUBCOL" AS "COL" INTO "#Tableau_2_Connect_Check" FROM (SELECT 1 AS "SUBCOL") s'
+    " GROUP BY 1": "42501",
+    'DROP TABLE "#Tableau_1_Connect_Check"': "42501",
+    "CREATE UNLOGGED TABLE TZZZT7U1FSP000 (n INTEGER)": "42501",
+    "INSERT INTO people VALUES (1)": "42501",
+    "EXPLAIN (FORMAT JSON) SELECT COUNT(*) FROM people": "0A000",
+    "SELECT foo(1)": "42883",
+    "SELECT nope FROM people": "42703",
+    "SELECT * FROM nope": "42P01",
+    "SELEC 1": "42601",
+    "SELECT TOP 1 id FROM people": "42601",
+    "SELECT 1 / 0": "22012",
+    "SELECT 'x'::int": "22P02",
+    "SELECT 9223372036854775807::BIGINT + 9::BIGINT": "22003",
+    "SELECT 100000::SMALLINT": "22003",
+    "SELECT '2024-13-01'::DATE": "22008",
+    "SELECT id, COUNT(*) FROM people GROUP BY id ORDER BY secret": "42000",
+}
+"""What is wrong, by PostgreSQL's state for it. By the first, Tableau and MicroStrategy
+find out whether they may make tables, and fall back to subqueries where they may not."""
+
+
+def test_an_error_has_the_state_that_clients_know(served):
+    connection = served.psycopg()
+    for statement, state in STATES.items():
+        with pytest.raises(psycopg.Error) as refused:
+            connection.execute(statement)
+        assert refused.value.sqlstate == state, (statement, refused.value)
+    with pytest.raises(psycopg.Error, match="write the query of the table in WITH"):
+        connection.execute("CREATE TEMP TABLE t AS SELECT 1")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 
 from sqlpriv import errors
 from sqlpriv.interfaces.server.postgresql.encoding import wire
@@ -29,11 +30,19 @@ _STATES: tuple[tuple[type[errors.Error], str], ...] = (
     (errors.OperationalError, "58000"),  # system_error
 )
 _BY_WORDS = (
-    ("there is no table", "42P01"),
-    ("there is no released or public table", "42P01"),
-    ("there is no column", "42703"),
+    (r"there is no (released or public )?table\b", "42P01"),  # undefined_table
+    (r"there is no column\b", "42703"),  # undefined_column
+    (r"the function \S+ is not known", "42883"),  # undefined_function
+    (r".* is not known to mean the same|EXPLAIN ", "0A000"),  # feature_not_supported
+    (r"expected |.* does not begin a statement|.* is never closed|.* is not read in", "42601"),
+    (r"Parser Error", "42601"),  # syntax_error
+    (r"Invalid Input Error: Division by zero", "22012"),  # division_by_zero
+    (r"Conversion Error: date field value out of range", "22008"),  # datetime_field_overflow
+    (r"Conversion Error: .* out of range|Out of Range Error", "22003"),  # numeric_value_…
+    (r"Conversion Error", "22P02"),  # invalid_text_representation
 )
-"""How a refusal begins that PostgreSQL has a state of its own for."""
+"""How the message of a wrong statement begins that PostgreSQL has a state of its own for: of ours,
+and of DuckDB's about constants and public rows."""
 
 
 class SqlStateError(errors.ProgrammingError):
@@ -85,8 +94,11 @@ def position(sql: str, line: int, column: int) -> int:
 def _state(error: errors.Error) -> str:
     if isinstance(error, SqlStateError):
         return error.state
-    words = error.message if isinstance(error, errors.Refused) else ""
-    for beginning, state in _BY_WORDS:
-        if words.startswith(beginning):
-            return state
+    if isinstance(error, errors.ProgrammingError) and not isinstance(
+        error, errors.PermissionDenied
+    ):
+        words = error.message if isinstance(error, errors.Refused) else str(error)
+        for beginning, state in _BY_WORDS:
+            if re.match(beginning, words):
+                return state
     return next((state for kind, state in _STATES if isinstance(error, kind)), "XX000")

@@ -115,6 +115,11 @@ class Job:
             sizes[column] = level_count(rows, lists[column][1], MOST_GROUPS)
         space, phases = self.space, self.phases()
         noise = expected_noise(tuple(sizes), space.strata, phases, rows, histograms, lists)
+        if self.method.selects:
+            sigma, of_each = count_sigma(phases[0].price), rows / space.strata
+            sizes += [hidden_cells.UNDECLARED] * len(self.domain.undeclared)
+            joint = hidden_cells.selected_table_error(tuple(sizes), sigma, of_each)
+            return with_joint_error(noise, joint)
         if self.method.name in hidden_cells.METHODS and len(phases) > 1:
             sigma, of_each = count_sigma(phases[1].price), rows / space.strata
             joint = hidden_cells.joint_table_error(tuple(sizes), sigma, of_each)

@@ -240,7 +240,9 @@ def _find_flaws(
     cells, codes = in_fine_cells(domain, declared, codes)
     measured = None
     if price.nano:
-        measured = measured_error.measure_error(gate, cells, codes, job.every_row, total, price)
+        measured = measured_error.measure_error(
+            gate, cells, codes, job.every_row, total, price, job.method.selects
+        )
     return Findings(
         drawn,
         total,

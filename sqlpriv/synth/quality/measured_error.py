@@ -105,7 +105,13 @@ def step_prices(domain: Domain, base: a.Relation, price: Price) -> dict[str, Pri
 
 
 def measure_error(
-    gate: Gate, cells: Domain, codes: Codes, base: a.Relation, total: float, price: Price
+    gate: Gate,
+    cells: Domain,
+    codes: Codes,
+    base: a.Relation,
+    total: float,
+    price: Price,
+    selects: bool = False,
 ) -> MeasuredError:
     """Returns the error of drawn rows; spends `price`, or less where there are no pairs.
 
@@ -116,14 +122,10 @@ def measure_error(
         base: All rows that the statement is about.
         total: The noised number of rows that the drawn ones stand for.
         price: Of all of it.
+        selects: Whether the table stands for all rows though some of their combinations of values
+            are left out, which `total` does not count: shares are compared with those of all rows.
     """
-    total = max(total, 1.0)
     prices = step_prices(cells, base, price)
-    ways: dict[int, NoisedNumber] = {}
-    for k, name in ((1, COLUMNS), (2, PAIRS)):
-        cliques = compared_cliques(cells, k)
-        if cliques and name in prices:
-            ways[k] = _distance(gate, cells, codes, cliques, total, prices[name])
     all_rows = beyond = None
     if every := prices.get(ALL_ROWS):
         (release,) = gate.release([Measurement(rows_query(cells, base), every)])
@@ -131,6 +133,12 @@ def measure_error(
         all_rows = NoisedNumber(float(counts.sum()), release.sigma * math.sqrt(counts.size))
         if counts.size > 1:
             beyond = NoisedNumber(float(counts[1]), release.sigma)
+    total = max(total, 1.0, all_rows.value if selects and all_rows else 1.0)
+    ways: dict[int, NoisedNumber] = {}
+    for k, name in ((1, COLUMNS), (2, PAIRS)):
+        cliques = compared_cliques(cells, k)
+        if cliques and name in prices:
+            ways[k] = _distance(gate, cells, codes, cliques, total, prices[name])
     return MeasuredError(ways, all_rows if cells.source != base else None, beyond)
 
 

@@ -3,9 +3,10 @@
 The L1 distance between a marginal of the data and one of the model moves by one for each row that
 comes or goes, whatever the number of cells is. So the mean distance over many marginals is had with
 the noise of one count: SHARE of the price says it to a few rows' worth in each (a distance of d
-rows is a total variation of d / 2n). Half of the share is for pairs of columns, a quarter for
-columns, a quarter for the number of all rows, of which those with undeclared values are missing.
-Numbers and dates are compared in cells that may be finer than their levels (fine_cells.py).
+rows is a total variation of d / 2n). Two fifths of the share are for columns, as much for pairs,
+whose errors are larger, and a fifth for the number of all rows, of which those with undeclared
+values are missing. Numbers and dates are compared in cells that may be finer than their levels
+(fine_cells.py).
 
 The model is represented by rows drawn from it with a fixed seed: the same releases give the same
 question, and a repeated statement the same, sealed answer.
@@ -98,7 +99,7 @@ def step_prices(domain: Domain, base: a.Relation, price: Price) -> dict[str, Pri
         price: Of all of it, above 0.
     """
     several = sum(size > 1 for size in all_sizes(domain))
-    wanted = {PAIRS: 2.0 * (several > 1), COLUMNS: float(several > 0)}
+    wanted = {PAIRS: 2.0 * (several > 1), COLUMNS: 2.0 * (several > 0)}
     wanted[ALL_ROWS] = float(domain.source != base or is_beyond(domain) is not None)
     weights = {name: weight for name, weight in wanted.items() if weight}
     return dict(zip(weights, split_price(price, list(weights.values())), strict=True))

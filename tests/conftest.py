@@ -25,10 +25,12 @@ import psycopg
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from support import postgres_server
+from support.delays import WIDTH, end_reads_at_once
 from support.vaults import Engine, declare, write
 
 from sqlpriv.interfaces.server.shared.server_database import NAME as SERVERS
 from sqlpriv.kernel.ledger.database import NAME
+from sqlpriv.kernel.proof import delay
 from sqlpriv.kernel.vault import Kernel
 from sqlpriv.plan.aggregates import estimators
 
@@ -78,6 +80,7 @@ def pytest_configure(config: pytest.Config) -> None:
     own cache, `.pytest_cache`; without one every process compiles for itself.
     """
     _write_to_memory()
+    end_reads_at_once()
     if "PYTEST_XDIST_WORKER" not in os.environ and (cache := getattr(config, "cache", None)):
         if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
             os.environ.setdefault("PYTHONPYCACHEPREFIX", str(cache.mkdir("bytecode")))
@@ -91,6 +94,12 @@ def pytest_collection_finish() -> None:
     through it again and again took 6.5 % of the tests' processor time, and takes 4.6 %."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture
+def delayed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Has private reads end later by a random time, as they do outside of the tests."""
+    monkeypatch.setattr(delay, "WIDTH", WIDTH)
 
 
 @pytest.fixture

@@ -7,12 +7,13 @@ from collections.abc import Callable, Sequence
 from statistics import fmean
 
 import pytest
+from support.delays import WIDTH
 from support.vaults import allowed, ask
 
 from sqlpriv.errors import ReadFailed, Refused
 from sqlpriv.kernel import gate, reader
 from sqlpriv.kernel.proof import delay
-from sqlpriv.kernel.proof.delay import WIDTH, Delay
+from sqlpriv.kernel.proof.delay import Delay
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import YOCTO, Budget, Rho
 from sqlpriv.kernel.terms.contract import Type
@@ -28,6 +29,8 @@ FAR = 0.075
 """n = 1000. Of uniform times, the share below a quarter, a half and three quarters of the longest
 is further off than this with probability below 1e-6 (sd 0.016). A time that is always the same is
 off by a quarter at least."""
+SHORT = WIDTH / 4
+"""Seconds for each scan where a thousand delays are waited for."""
 
 
 def delays(scans: int) -> list[float]:
@@ -45,19 +48,27 @@ def furthest(took: Sequence[float], longest: float) -> float:
     return max(abs(fmean(t < share * longest for t in took) - share) for share in (0.25, 0.5, 0.75))
 
 
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A quarter of the width: what is drawn, and waited for, is in proportion to it."""
+    monkeypatch.setattr(delay, "WIDTH", SHORT)
+
+
+@pytest.mark.usefixtures("short")
 def test_a_delay_is_uniform_up_to_its_scans() -> None:
-    assert furthest(delays(1), WIDTH) < FAR
-    assert furthest(delays(3), 3 * WIDTH) < FAR
-    assert fmean(delays(0)) < WIDTH / 20
+    assert furthest(delays(1), SHORT) < FAR
+    assert furthest(delays(3), 3 * SHORT) < FAR
+    assert fmean(delays(0)) < SHORT / 20
 
 
+@pytest.mark.usefixtures("short")
 def test_twin_a_fixed_delay_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     class Fixed:
         def uniform(self, low: float, high: float) -> float:
             return (low + high) / 2
 
     monkeypatch.setattr(delay, "SystemRandom", Fixed)
-    assert furthest(delays(1), WIDTH) > FAR
+    assert furthest(delays(1), SHORT) > FAR
 
 
 def fail_within_a_delay() -> None:
@@ -66,6 +77,7 @@ def fail_within_a_delay() -> None:
         raise ReadFailed("as a read does")
 
 
+@pytest.mark.usefixtures("delayed")
 def test_what_fails_is_delayed_too() -> None:
     begun = time.thread_time()
     for _ in range(100):

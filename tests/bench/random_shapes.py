@@ -5,7 +5,8 @@ Regret and coverage of AVG(x) on columns that nobody chose: each cell is drawn b
 families of distributions, a third of them mixed with another one or with zeros, some negated, some
 rounded; domains that cut the values or are up to a million times as wide; 30 to 100,000 rows in 1
 to 100 strata, whose values differ by a factor in half of the cells; pure epsilon and zCDP, at .1
-and 1. No estimator was tuned on them one by one; cells 0 to 299 were looked at.
+and 1. No estimator was tuned on them one by one; cells 0 to 299 were looked at. Cells from 5,000 on
+are of other families (even numbers) and of real files (odd numbers): `unseen_columns.py`.
 
 Each line: mean absolute errors of `auto` by the least of the single estimators, for groups weighted
 by rows and for everybody; the part of `auto`'s intervals that held, of groups, of everybody, and of
@@ -30,6 +31,7 @@ from bench.heat_map import Square, draw
 from bench.mean_tables import StratifiedRows
 from coverage import join_runs, strata_of
 from regret import errors, runs_of_estimators
+from unseen_columns import FIRST, FileCell, draw_family, file_cell, interval_for
 
 Draw = Callable[[np.random.Generator, int], np.ndarray]
 ROWS = (30, 100, 300, 1_000, 3_000, 10_000, 30_000, 100_000)
@@ -133,8 +135,27 @@ def _rounded(of: Draw, step: float) -> Draw:
     return lambda r, n: np.rint(of(r, n) / step) * step
 
 
-def random_cell(number: int) -> Cell:
+def unseen_cell(number: int) -> Cell | FileCell:
+    """Returns a cell of `unseen_columns.py`, always the same one."""
+    rng = np.random.default_rng([number, 9173])
+    kind, epsilon = str(rng.choice(["pure", "zcdp"])), float(rng.choice([0.1, 1.0, 1.0]))
+    if number % 2:
+        return file_cell(rng, kind, epsilon)
+    name, values, whole = draw_family(rng)
+    if rng.random() < 0.2:
+        other, second, is_whole = draw_family(rng)
+        name, values, whole = f"{name} + .2 {other}", _mixed(values, second, 0.2), whole & is_whole
+    lower, upper = interval_for(values(np.random.default_rng(1), 20_000), rng, whole)
+    rows, strata = int(rng.choice(ROWS)), str(rng.choice(["1", "1", "4", "18", "Zipf 18", "100"]))
+    strata = strata if int(strata.split()[-1]) <= rows / 2 else "1"
+    differs = bool(rng.random() < 0.5) and strata != "1" and not whole
+    return Cell(name, values, lower, upper, whole, rows, strata, differs, kind, epsilon)
+
+
+def random_cell(number: int) -> Cell | FileCell:
     """Returns the cell of a number, always the same one."""
+    if number >= FIRST:
+        return unseen_cell(number)
     rng = np.random.default_rng([number, 4711])
     name, values = random_family(rng)
     if rng.random() < 0.3:
@@ -177,7 +198,7 @@ def random_cell(number: int) -> Cell:
 
 
 def measure_cell(
-    cell: Cell, using: list[str], runs: int, draws: int
+    cell: Cell | FileCell, using: list[str], runs: int, draws: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Returns auto's errors by the least of the others', for groups and everybody; and the parts of
     its intervals that held, of groups, everybody, everybody's without a note (NaN without such),
@@ -197,7 +218,7 @@ def measure_cell(
     return found["auto"] / np.maximum(np.min(others, axis=0), 1e-300), parts
 
 
-def draw_pictures(cells: list[Cell], measured: np.ndarray, folder: Path) -> None:
+def draw_pictures(cells: list[Cell | FileCell], measured: np.ndarray, folder: Path) -> None:
     """Writes `random_regret.svg` and `random_coverage.svg`: means by rows and strata.
 
     Args:

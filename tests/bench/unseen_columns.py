@@ -16,7 +16,6 @@ from functools import cache
 
 import duckdb
 import numpy as np
-
 from bench.mean_tables import DATA, StratifiedRows
 
 FIRST = 5_000
@@ -157,7 +156,7 @@ def numeric_files() -> tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]:
         (row,) = duckdb.sql(f"SELECT {counts} FROM '{path}'").fetchall()
         numbers = tuple(n for n, k, ok in zip(names, row, is_number, strict=True) if ok and k > 20)
         groups = tuple(n for n, k in zip(names, row, strict=True) if 2 <= k <= 40)
-        if numbers and groups:
+        if numbers and set(groups) - set(numbers):
             files.append((path.stem, numbers, groups))
     return tuple(files)
 
@@ -172,13 +171,12 @@ def file_cell(rng: np.random.Generator, kind: str, epsilon: float) -> FileCell:
     files = numeric_files()
     stem, numbers, groups = files[int(rng.integers(len(files)))]
     of = str(rng.choice(numbers))
-    by = list(rng.choice([g for g in groups if g != of], int(rng.integers(1, 3))))[:2]
-    by = list(dict.fromkeys(by))
+    by = list(dict.fromkeys(rng.choice([g for g in groups if g != of], int(rng.integers(1, 3)))))
     ranks = ", ".join(f'dense_rank() OVER (ORDER BY "{g}") - 1 AS g{i}' for i, g in enumerate(by))
     rows = duckdb.sql(
-        f"SELECT x::DOUBLE AS x, * EXCLUDE x FROM (SELECT \"{of}\" AS x, {ranks} FROM"
+        f'SELECT x::DOUBLE AS x, * EXCLUDE x FROM (SELECT "{of}" AS x, {ranks} FROM'
         f" (FROM read_parquet('{DATA}/{stem}.parquet', file_row_number = true)"
-        f" WHERE \"{of}\" IS NOT NULL ORDER BY hash(file_row_number) LIMIT {MOST_ROWS}))"
+        f' WHERE "{of}" IS NOT NULL ORDER BY hash(file_row_number) LIMIT {MOST_ROWS}))'
     ).fetchnumpy()
     x = np.asarray(rows["x"], float)
     keys = [np.asarray(rows[f"g{i}"]).astype(int) for i in range(len(by))]
@@ -207,4 +205,3 @@ def interval_for(values: np.ndarray, rng: np.random.Generator, whole: bool) -> t
     upper = max(upper, 2.0) if whole else upper
     is_negative = (values < 0).mean() > 0.01
     return (-upper if is_negative else 0.0), upper
-

@@ -9,9 +9,13 @@ A cell's bins are the pooled bins p_b, moved in one of two ways:
              `rate` bins, and what is nearest to 0 stays (a salary twice as high is one, nothing
              is nothing).
 
-**By its place**, its mean bin: tilted, at the rate that gives it that. **By its histogram** of few
-wide bins: the family under which the histograms of all cells together are likelier (a Bayes
-factor, every rate of its grid as likely as any other before), at the mean of the likely rates.
+**By its place**, its mean bin: tilted, at the rate that gives it that. The spread is half of what
+lies between the rates of places a deviation lower and higher, and no less than on the way back to
+the pooled distribution, which is as many spreads away as its place is deviations. (One over the
+variance of the bins would be less, because tails that are only extrapolated are not tilted.) **By
+its histogram** of few wide bins: the family under which the histograms of all cells together are
+likelier (a Bayes factor, every rate of its grid as likely as any other before), at the mean of the
+likely rates.
 Places and rates are noised, so each is shrunk towards what the cell's keys predict; the standard
 deviation that is left is the cell's `spread`.
 
@@ -33,6 +37,8 @@ from sqlpriv.kernel.terms.release import Release
 
 STEPS = np.arange(-48.0, 49.0)
 """Rates, in bins, at which a histogram is compared; a tilted cell's are an eightieth of them."""
+RATES = 3 * np.sinh(np.linspace(-4, 4, 161)) / np.sinh(4)
+"""λ whose places are looked up, close together around 0."""
 
 
 class CellShapes(NamedTuple):
@@ -63,8 +69,10 @@ def shapes_by_place(pooled: Pooled, place: Release, counted: Release) -> CellSha
         counted: Noised counts.
     """
     above, variance = place_distances(pooled.shares, place, counted)
-    rate = tilt_rates(pooled, above)
-    spread = np.sqrt(variance) / _variance(tilt(pooled, rate))
+    deviation = np.sqrt(variance)
+    low, rate, high = (tilt_rates(pooled, above + by * deviation) for by in (-1, 0, 1))
+    to_pooled = np.abs(rate) * deviation / np.maximum(np.abs(above), 1e-9)
+    spread = np.maximum((high - low) / 2, to_pooled)
     return CellShapes(lambda rate: tilt(pooled, rate), rate, spread)
 
 
@@ -194,13 +202,8 @@ def _key_sizes(counted: Release) -> tuple[int, ...]:
 def tilt_rates(pooled: Pooled, above: Array) -> Array:
     """Returns the λ at which a cell's mean bin lies `above` bins over the pooled one."""
     number = np.arange(pooled.shares.size)
-    low, high = np.full(above.shape, -3.0), np.full(above.shape, 3.0)
-    wanted = above + pooled.shares @ number
-    for _ in range(40):
-        middle = (low + high) / 2
-        below = tilt(pooled, middle) @ number < wanted
-        low, high = np.where(below, middle, low), np.where(below, high, middle)
-    return np.asarray((low + high) / 2)
+    places = tilt(pooled, RATES) @ number - pooled.shares @ number
+    return np.interp(above, places, RATES)
 
 
 def tilt(pooled: Pooled, rate: Array) -> Array:

@@ -34,7 +34,7 @@ from sqlpriv.answer.rounds.histogram.pooled_histogram import (
 )
 from sqlpriv.answer.rounds.place_shrinkage import fit_main_effects
 from sqlpriv.errors import DataError
-from sqlpriv.kernel.terms.algebra import Bin, Clipped, Col, Count, Key, Sum
+from sqlpriv.kernel.terms.algebra import Bin, Clipped, Col, Count, Key, Scan, Sum
 from sqlpriv.kernel.terms.budget import Budget, Epsilon, Price, Rho
 from sqlpriv.kernel.terms.contract import Type
 from sqlpriv.kernel.terms.release import Measurement, Release
@@ -284,10 +284,29 @@ def test_a_cell_is_the_pooled_distribution_moved_to_its_place() -> None:
     pooled = pooled_bins.Pooled(counts / counts.sum(), 0, 9)
     numbers, above = np.arange(10), np.array([[-2.5, 0.0], [1.0, 3.0]])
     table = cell_shapes.tilt(pooled, cell_shapes.tilt_rates(pooled, above))
-    np.testing.assert_allclose(table @ numbers - pooled.shares @ numbers, above, atol=1e-6)
+    np.testing.assert_allclose(table @ numbers - pooled.shares @ numbers, above, atol=1e-3)
     np.testing.assert_allclose(table[0, 1], pooled.shares, atol=1e-9)
     far = cell_shapes.tilt(pooled, cell_shapes.tilt_rates(pooled, np.array([99.0])))
     assert far[0, -1] > 0.8
+
+
+@pytest.mark.parametrize("first", [0, 20, 28, 32])
+def test_a_place_that_noise_moved_may_be_the_pooled_one(first: int) -> None:
+    """Uniform values, of which bins below the first are extrapolated, and so not tilted. A cell
+    whose place is off by its noise is the pooled distribution at no more spreads than the place is
+    deviations from it. By one over the variance of all bins it was up to 14 times as
+    many: of 600 values in four strata everybody's interval held .84.
+    """
+    shares, number = 2.0 ** (np.arange(41) / 4), np.arange(41)
+    pooled = pooled_bins.Pooled(shares / shares.sum(), first, 40)
+    cells = Count(Scan("t"), (Key(Col("g"), (0, 1)),))
+    counted = Release(0, cells, np.full(2, 1000.0), 1.0, Epsilon.at_most(1))
+    places = float(pooled.shares @ number) - 20 + np.array([-15.0, 2.0])
+    for noise in (2000.0, 4000.0, 6000.0):
+        place = Release(0, cells, 1000 * places, noise, Epsilon.at_most(1))
+        above, variance = cell_shapes.place_distances(pooled.shares, place, counted)
+        shape = cell_shapes.shapes_by_place(pooled, place, counted)
+        assert (np.abs(shape.rate) <= 1.001 * np.abs(above) / variance**0.5 * shape.spread).all()
 
 
 def test_a_tail_that_is_drawn_on_is_not_tilted() -> None:

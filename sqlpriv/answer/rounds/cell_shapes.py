@@ -203,7 +203,7 @@ def tilt_rates(pooled: Pooled, above: Array) -> Array:
     """Returns the λ at which a cell's mean bin lies `above` bins over the pooled one."""
     number = np.arange(pooled.shares.size)
     places = tilt(pooled, RATES) @ number - pooled.shares @ number
-    return np.interp(above, places, RATES)
+    return np.asarray(np.interp(above, places, RATES))
 
 
 def tilt(pooled: Pooled, rate: Array) -> Array:

@@ -21,7 +21,7 @@ from sqlpriv.plan.expressions.public_evaluation import evaluate_over_lists, resu
 from sqlpriv.plan.pricing.cell_count import check_cell_count
 from sqlpriv.plan.pricing.googlesql_options import asks_for_threshold
 from sqlpriv.plan.pricing.tuned_constants import MAX_CELLS
-from sqlpriv.statements import default_name
+from sqlpriv.statements import alter_text, default_name, written_name
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.traverse import as_literal, with_aliases
 
@@ -305,21 +305,23 @@ def _listing_hint(node: t.Node, binder: Binder, type_: Type) -> str:
             return "group by date_trunc('month', d), or parts: year(d), month(d)"
         return bins if type_ is Type.REAL else "declare bounds of its columns, or write CASE … END"
     table, column = binder.home_of(binder.column_of(node))
-    alter = f"ALTER TABLE {table} ALTER COLUMN {column}"
+    alter = alter_text(table, column)
+    key = written_name(node.name)
     match type_:
         case Type.INTEGER:
             return f"the owner runs {alter} SET PRIVACY DOMAIN BETWEEN (low, high)"
         case Type.REAL:
-            return f"use GROUP BY with bins of it: CAST(floor({node.name} / 10) AS INTEGER)"
+            return f"use GROUP BY with bins of it: CAST(floor({key} / 10) AS INTEGER)"
         case Type.DATE:
-            days = f"its days, in WHERE {node.name} BETWEEN … AND … (at most ten years)"
-            parts = f"date_trunc('month', {node.name}), parts: year({node.name})"
+            days = f"its days, in WHERE {key} BETWEEN … AND … (at most ten years)"
+            parts = f"date_trunc('month', {key}), parts: year({key})"
             return f"use GROUP BY {parts}, or {days}"
         case Type.TIME:
-            return f"use GROUP BY hour({node.name}), or CASE … END"
+            return f"use GROUP BY hour({key}), or CASE … END"
         case Type.TIMESTAMP:
-            return f"use GROUP BY date_trunc('month', {node.name}), or parts: year({node.name})"
-    keys_delta = f"keeps keys_delta in the budget of {binder.table}, from which keys are selected"
+            return f"use GROUP BY date_trunc('month', {key}), or parts: year({key})"
+    budget = f"the budget of {binder.table}"
+    keys_delta = f"keeps keys_delta in {budget}, from which keys are selected"
     return f"the owner runs {alter} SET PRIVACY DOMAIN IN ('a', 'b'), or {keys_delta}"
 
 

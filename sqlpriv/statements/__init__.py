@@ -5,7 +5,14 @@ other statement; `printer` writes expressions as DuckDB's SQL. The dialect makes
 all that is above it uses them.
 """
 
-from sqlpriv.statements.printer import default_name, literal, quote_name, sql
+from sqlpriv.statements.printer import (
+    alter_text,
+    default_name,
+    literal,
+    quote_name,
+    sql,
+    written_name,
+)
 from sqlpriv.statements.table_names import tables
 
-__all__ = ["default_name", "literal", "quote_name", "sql", "tables"]
+__all__ = ["alter_text", "default_name", "literal", "quote_name", "sql", "tables", "written_name"]

@@ -39,6 +39,26 @@ def quote_name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
+def written_name(name: str) -> str:
+    """Returns an identifier as it is written in SQL, quoted only where it must be.
+
+    >>> written_name("income"), written_name("Zip code"), written_name("order")
+    ('income', '"Zip code"', '"order"')
+    """
+    plain = _PLAIN_NAME.fullmatch(name) and name.upper() not in RESERVED
+    return name if plain else quote_name(name)
+
+
+def alter_text(table: str, column: str = "") -> str:
+    """Returns how a statement begins that changes a table, or a column of it; for hints.
+
+    >>> alter_text("people", "net pay")
+    'ALTER TABLE people ALTER COLUMN "net pay"'
+    """
+    of_column = f" ALTER COLUMN {written_name(column)}" if column else ""
+    return f"ALTER TABLE {written_name(table)}{of_column}"
+
+
 def literal(value: Value) -> str:
     """Returns the value as a DuckDB literal of its own type."""
     match value:
@@ -148,8 +168,7 @@ def _case(node: t.CaseWhen, write: Callable[[t.Node], str]) -> str:
 
 
 def _call(node: t.FunctionCall, write: Callable[[t.Node], str]) -> str:
-    plain = _PLAIN_NAME.fullmatch(node.name) and node.name.upper() not in RESERVED
-    name = node.name if plain else quote_name(node.name)
+    name = written_name(node.name)
     inner = "*" if node.star else ", ".join(map(write, node.args))
     distinct = "DISTINCT " if node.distinct else ""
     using = f" USING {node.using}" if node.using else ""

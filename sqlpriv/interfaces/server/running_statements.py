@@ -84,6 +84,7 @@ class Runner:
         handle: bytes = b"",
         *,
         on_grid: bool = False,
+        patience: float | None = None,
     ) -> _R:
         """Runs work on a client's session and returns what it returns.
 
@@ -93,6 +94,8 @@ class Runner:
             gone: Tells whether the client has hung up.
             handle: What `cancel` may name it by.
             on_grid: It may read private rows: it ends at a time on the grid, unless an owner asks.
+            patience: Seconds that the client waits, of its own choice: then it is given up as a
+                statement that is cancelled, and holds its session until its own time.
 
         Raises:
             VaultBusy: The user runs as many statements as they may.
@@ -103,7 +106,7 @@ class Runner:
         waits = on_grid and client.user.role != "owner" and not self._exact_times
         job = _Job(client, work, partial(end_of_hold, limit=limit) if waits else None)
         self._enter(job, handle)
-        until = time.monotonic() + limit
+        until, waited_until = time.monotonic() + limit, time.monotonic() + (patience or math.inf)
         threading.Thread(target=self._run, args=(job, handle), daemon=True).start()
         too_late = TimedOut(f"the statement took longer than {limit:g} s and {_GIVEN_UP[14:]}")
         while not job.done.wait(_POLL):
@@ -113,6 +116,9 @@ class Runner:
             if time.monotonic() > until:
                 self._stop(job)
                 raise too_late
+            if time.monotonic() > waited_until:
+                self._stop(job)
+                raise TimedOut(f"the client's limit of {patience:g} s is over: {_GIVEN_UP}")
         if job.hold is not None and time.monotonic() >= until:  # it was held until its limit
             raise too_late
         if job.error is not None:

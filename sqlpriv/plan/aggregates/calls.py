@@ -21,7 +21,7 @@ from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.facts.conditions import truths_as_numbers, whole_identities
 from sqlpriv.plan.expressions.facts.value_facts import Shape
 from sqlpriv.plan.expressions.literal_types import refuse
-from sqlpriv.statements import default_name
+from sqlpriv.statements import alter_text, default_name
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.traverse import walk
 
@@ -317,7 +317,7 @@ def _declaration_hint(arg: t.Node, binder: Binder) -> str:
             shape, (table, column) = binder.scope.get(column.lower()), binder.home_of(column)
             if shape is None or _lacks_bounds(shape):
                 return (
-                    f"the owner runs ALTER TABLE {table} ALTER COLUMN {column} "
+                    f"the owner runs {alter_text(table, column)} "
                     "SET PRIVACY DOMAIN BETWEEN (low, high)"
                 )
     return "clamp it: LEAST(GREATEST(x, low), high)"

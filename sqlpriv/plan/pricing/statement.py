@@ -8,6 +8,7 @@ from functools import lru_cache
 from sqlpriv.errors import DataError, Refused
 from sqlpriv.kernel.terms.budget import Budget, Epsilon, Price, Rho, rho_of
 from sqlpriv.kernel.terms.contract import PrivacyUnit, TableContract
+from sqlpriv.statements import alter_text
 from sqlpriv.statements.tree import Options, Pos
 
 KNOWN_OPTIONS = ("epsilon", "rho")
@@ -67,8 +68,8 @@ def require_unit(contract: TableContract, pos: Pos) -> PrivacyUnit:
         Refused: It protects nobody so far.
     """
     if contract.unit is None:
-        hint = f"the owner runs ALTER TABLE {contract.table} ADD PRIVACY_KEY (column), "
-        hint += f"then ALTER TABLE {contract.table} SET PU"
+        hint = f"the owner runs {alter_text(contract.table)} ADD PRIVACY_KEY (column), "
+        hint += f"then {alter_text(contract.table)} SET PU"
         raise Refused.at(pos, f'the table "{contract.table}" has no privacy unit', hint)
     return contract.unit
 

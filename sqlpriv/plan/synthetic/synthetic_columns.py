@@ -27,7 +27,7 @@ from sqlpriv.plan.expressions.facts.value_facts import Shape, column_scale
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.relations.from_clause import FromReader
 from sqlpriv.plan.relations.named_rows import Naming, Rows
-from sqlpriv.statements import default_name
+from sqlpriv.statements import alter_text, default_name
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.traverse import has_subqueries
 
@@ -233,7 +233,7 @@ def _flaw(
         and column.type is not Type.TIME
         and not (free.is_new(column) or free.is_selected(column.type, column.sql_type))
     ):
-        alter = f"ALTER TABLE {table} ALTER COLUMN {column.name} SET PRIVACY DOMAIN"
+        alter = f"{alter_text(table, column.name)} SET PRIVACY DOMAIN"
         what = f'the column "{column.name}" has no public domain'
         hint = f"the owner runs {alter} BETWEEN (low, high), or … IN ('a', 'b')"
         if column.type is Type.TEXT:

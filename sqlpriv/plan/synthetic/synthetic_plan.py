@@ -18,6 +18,7 @@ from sqlpriv.plan.synthetic.difference_columns import (
     with_domains,
 )
 from sqlpriv.plan.synthetic.synthetic_columns import SyntheticColumns, Undeclared, read_columns
+from sqlpriv.statements import alter_text
 from sqlpriv.statements import commands as cmd
 from sqlpriv.statements import tree as t
 
@@ -119,7 +120,7 @@ def _threshold_delta(budget: Budget, statement: cmd.CreateSynthetic) -> int:
     raise refuse(
         t.Literal(None, statement.pos),
         f"{BY_THRESHOLD} finds values by a threshold, for which the budget has no keys_delta",
-        f"the owner runs ALTER TABLE {table} SET PRIVACY BUDGET (…, keys_delta = 1e-7)",
+        f"the owner runs {alter_text(table)} SET PRIVACY BUDGET (…, keys_delta = 1e-7)",
     )
 
 

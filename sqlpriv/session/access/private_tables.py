@@ -18,6 +18,7 @@ from sqlpriv.session.access.kept_contracts import KeptBudgets, KeptContracts
 from sqlpriv.session.access.owner_engine import OwnerEngine
 from sqlpriv.session.access.renames import FollowedTables, carry_over, set_aside
 from sqlpriv.session.access.table_grants import may_use
+from sqlpriv.statements import alter_text
 from sqlpriv.statements import tree as t
 
 
@@ -73,7 +74,7 @@ class PrivateTables:
         if contract.public:
             raise Refused.at(pos, f'"{table}" is public: plain SQL on it is free', free)
         if contract.unit is None:
-            hint = f"the owner runs ALTER TABLE {table} ADD PRIVACY_KEY (…), then … SET PU"
+            hint = f"the owner runs {alter_text(table)} ADD PRIVACY_KEY (…), then … SET PU"
             if contract.links:
                 hint = "the owner links it straight to the key of the unit's own table"
             raise Refused.at(pos, f'nobody declared whom "{table}" protects', hint)
@@ -194,5 +195,5 @@ def _without_budget(contract: TableContract, pos: t.Pos) -> Refused:
     return Refused.at(
         pos,
         f'no budget is declared for "{unit}"',
-        f"the owner runs ALTER TABLE {unit} SET PRIVACY BUDGET (epsilon = 3, delta = 1e-9)",
+        f"the owner runs {alter_text(unit)} SET PRIVACY BUDGET (epsilon = 3, delta = 1e-9)",
     )

@@ -34,6 +34,7 @@ from sqlpriv.session.declarations.budgets import (
     set_budget,
 )
 from sqlpriv.session.declarations.windows import Change, with_window, without_window
+from sqlpriv.statements import alter_text
 from sqlpriv.statements import declarations as decl
 from sqlpriv.system.count_text import count_text
 
@@ -63,7 +64,7 @@ def _contract_change(
         case decl.AddPrivacyKey(columns):
             named = ", ".join(columns)
             message = (
-                f"the privacy key of {table} is {named}; ALTER TABLE {table} SET PU protects it"
+                f"the privacy key of {table} is {named}; {alter_text(table)} SET PU protects it"
             )
             key = [_unit_column(contract, column) for column in columns]
             return {"key": key if len(key) > 1 else key[0]}, message
@@ -149,13 +150,13 @@ def _unit_said(contract: TableContract, body: Declared, on: bool) -> str:
         return f"{table} is no privacy unit any more: analysts are refused"
     named = ", ".join(key)
     if not key:
-        raise DeclarationError(f"name the unit first: ALTER TABLE {table} ADD PRIVACY_KEY (column)")
+        raise DeclarationError(f"name the unit first: {alter_text(table)} ADD PRIVACY_KEY (column)")
     if contract.public:
         raise DeclarationError(f"{table} is public; ALTER TABLE … UNSET PUBLIC first")
     if not contract.unique.intersection(map(str.lower, key)) and body["bound"] is None:
         raise DeclarationError(
             f"{named} is neither PRIMARY KEY nor UNIQUE: say how many rows of one unit count with"
-            f" ALTER TABLE {table} SET PRIVACY BOUND (rows_per_unit = …)"
+            f" {alter_text(table)} SET PRIVACY BOUND (rows_per_unit = …)"
         )
     return f"each {named} of {table} is protected"
 
@@ -169,8 +170,8 @@ def _unit_column(contract: TableContract, column: str) -> str:
     if unit_column.sql_type != "UUID" and unit_column.type in (None, Type.REAL):
         raise DeclarationError(
             f"{unit_column.name} is a {unit_column.sql_type}: it cannot name a privacy unit; if its"
-            f" values do, give it a type that can: ALTER TABLE {contract.table} ALTER COLUMN"
-            f" {unit_column.name} TYPE BIGINT, or VARCHAR"
+            f" values do, give it a type that can: {alter_text(contract.table, unit_column.name)}"
+            " TYPE BIGINT, or VARCHAR"
         )
     return unit_column.name
 
@@ -190,8 +191,8 @@ def _link_change(
     ):
         raise DeclarationError(
             f"{child_column} is a {mine.sql_type} and {target.table}.{theirs.name} a"
-            f" {theirs.sql_type}: values of two types name no one row; ALTER TABLE"
-            f" {contract.table} ALTER COLUMN {child_column} TYPE {theirs.sql_type}"
+            f" {theirs.sql_type}: values of two types name no one row; "
+            f"{alter_text(contract.table, child_column)} TYPE {theirs.sql_type}"
         )
     link = [child_column, target.table.lower(), theirs.name]
     message = f"rows of {contract.table} belong to {target.table} by {child_column}"

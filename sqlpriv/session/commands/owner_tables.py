@@ -23,6 +23,7 @@ from sqlpriv.session.declarations.auto_declarations import (
 from sqlpriv.session.declarations.dictionary_declarations import declarations_of_dictionary
 from sqlpriv.session.declarations.schema_declarations import declarations_of_schema
 from sqlpriv.session.declarations.windows import with_rows_seen
+from sqlpriv.statements import alter_text
 from sqlpriv.statements import commands as cmd
 from sqlpriv.statements import declarations as decl
 from sqlpriv.statements import tree as t
@@ -120,7 +121,7 @@ def create_unit_table(create: cmd.CreateUnitTable, access: Access) -> Result:
     _refuse_measured(create.actions, create.table)
     if replaced is not None and replaced.public:  # where it is replaced, nothing brings it back
         raise DeclarationError(
-            f"{create.table} is public; ALTER TABLE {create.table} UNSET PUBLIC first"
+            f"{create.table} is public; {alter_text(create.table)} UNSET PUBLIC first"
         )
     access.owner.run(create.create)
     try:
@@ -146,7 +147,7 @@ def _refuse_measured(actions: Sequence[decl.Action], table: str) -> None:
     """Refuses declarations by noised counts in a list, which is made all or not at all."""
     if any(isinstance(one, decl.SetDomainAuto | decl.SetBoundAuto) for one in actions):
         raise DeclarationError(
-            f"what is found by noised counts is charged, so it stands alone: ALTER TABLE {table} …"
+            f"what is found by noised counts is charged, so it stands alone: {alter_text(table)} …"
         )
 
 
@@ -198,7 +199,7 @@ def _ask_for_bound(access: Access, contract: TableContract, link: decl.AddPrivac
     if body["bound"] is None and column not in contract.unique:
         raise DeclarationError(
             f"say how many rows of one unit count in {contract.table}, before its link:"
-            f" ALTER TABLE {contract.table} SET PRIVACY BOUND (rows_per_unit = …); in a list, write"
+            f" {alter_text(contract.table)} SET PRIVACY BOUND (rows_per_unit = …); in a list, write"
             " BOUND (rows_per_unit = …)"
         )
 
@@ -220,7 +221,7 @@ def _check_parent_key(access: Access, link: decl.AddPrivacyLink) -> None:
         raise DeclarationError(
             f"{link.parent} occurs more than once in {parent.table}, so that a link to it leads to"
             " several rows; take out the rows that are doubled or, if a unit does have several,"
-            f" first ALTER TABLE {parent.table} SET PRIVACY BOUND (rows_per_unit = …)"
+            f" first {alter_text(parent.table)} SET PRIVACY BOUND (rows_per_unit = …)"
         )
 
 

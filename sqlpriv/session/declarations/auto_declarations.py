@@ -38,6 +38,7 @@ from sqlpriv.plan.pricing.statement import half_width, statement_price
 from sqlpriv.session.access.context import Access
 from sqlpriv.session.access.quote import Charge, Quote
 from sqlpriv.session.access.result import Result
+from sqlpriv.statements import alter_text
 from sqlpriv.statements import declarations as decl
 from sqlpriv.statements import tree as t
 from sqlpriv.system import arrow
@@ -122,7 +123,7 @@ def explain_declaration(action: decl.Action, contract: TableContract, access: Ac
 def _measurement(action: Auto, contract: TableContract, access: Access) -> Measurement:
     if contract.unit is None:
         raise DeclarationError(
-            f"noised counts need a unit whose budget pays: ALTER TABLE {contract.table} SET PRIVACY"
+            f"noised counts need a unit whose budget pays: {alter_text(contract.table)} SET PRIVACY"
             " BOUND (rows_per_unit = 1), SET PU and SET PRIVACY BUDGET first"
         )
     budget = access.tables.budget(contract, t.Pos())
@@ -143,7 +144,7 @@ def _type_of(action: decl.SetDomainAuto, contract: TableContract) -> Type:
     if column.domain is not None:
         raise DeclarationError(
             f"{column.name} has a domain, and noised counts would be of values clamped to it:"
-            f" ALTER TABLE {contract.table} ALTER COLUMN {column.name} DROP PRIVACY DOMAIN first"
+            f" {alter_text(contract.table, column.name)} DROP PRIVACY DOMAIN first"
         )
     return column.type
 

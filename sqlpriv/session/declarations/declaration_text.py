@@ -7,7 +7,6 @@ leaves the same contracts and budgets. What was spent is no declaration, and is 
 from __future__ import annotations
 
 import datetime as dt
-import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -20,10 +19,7 @@ from sqlpriv.plan.pricing.display import epsilon_shown
 from sqlpriv.session.access.closed_rows import declared_window
 from sqlpriv.session.access.table_grants import grant_lines
 from sqlpriv.session.declarations.budgets import budget_at
-from sqlpriv.statements import literal, quote_name
-from sqlpriv.statements.keywords import RESERVED
-
-_WORD = re.compile(r"[a-z_][a-z0-9_]*")
+from sqlpriv.statements import literal, written_name
 
 
 def declaration_script(
@@ -74,16 +70,6 @@ def declaration_lines(
         inside[-1] = inside[-1].removesuffix(",")
         lines += [f"ALTER TABLE {table} SET PRIVACY (", *inside, ");"]
     return lines
-
-
-def written_name(name: str) -> str:
-    """Returns an identifier as it is written in SQL, quoted only where it must be.
-
-    >>> written_name("income"), written_name("Zip code"), written_name("order")
-    ('income', '"Zip code"', '"order"')
-    """
-    plain = _WORD.fullmatch(name) and name.upper() not in RESERVED
-    return name if plain else quote_name(name)
 
 
 def _parents_first(

@@ -13,7 +13,6 @@ from decimal import Decimal
 from typing import Any
 
 from sqlpriv.kernel.sql.quoting import literal, name
-from sqlpriv.session.declarations.declaration_text import written_name
 from sqlpriv.session.declarations.table_profiles import (
     FLOATS,
     MOST_LEVELS,
@@ -33,6 +32,7 @@ from sqlpriv.session.declarations.text_remarks import (
     thousands_remark,
     whole_key_remarks,
 )
+from sqlpriv.statements import written_name
 from sqlpriv.system.count_text import count_text
 
 ROWS_KEPT = 0.99

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sqlpriv.kernel.sql.quoting import literal, name
-from sqlpriv.session.declarations.declaration_text import written_name
 from sqlpriv.session.declarations.table_profiles import (
     ColumnProfile,
     Fetch,
     whole_identifiers,
 )
+from sqlpriv.statements import alter_text, written_name
 from sqlpriv.system.count_text import count_text
 
 _MOSTLY = 0.8
@@ -183,5 +183,5 @@ def _share(fetch: Fetch, table: str, column: str, condition: str) -> float:
 def _retyping(table: str, column: str, about: str, type_: str) -> list[str]:
     return [
         f"-- {column}: {about}; run this, then propose anew:",
-        f"-- ALTER TABLE {written_name(table)} ALTER COLUMN {written_name(column)} TYPE {type_};",
+        f"-- {alter_text(table, column)} TYPE {type_};",
     ]

@@ -21,8 +21,8 @@ from sqlpriv.kernel.terms.contract import UNDECLARED, Column, Declared, TableCon
 from sqlpriv.kernel.terms.operations import ZONED
 from sqlpriv.session.access.closed_rows import Window, declared_window
 from sqlpriv.session.access.context import Access
+from sqlpriv.statements import alter_text, literal
 from sqlpriv.statements import declarations as decl
-from sqlpriv.statements import literal
 from sqlpriv.system import arrow
 from sqlpriv.system.count_text import count_text
 
@@ -45,7 +45,7 @@ def with_window(action: decl.SetWindow, contract: TableContract, body: Declared)
     if before is not None and same_column and window.closed_before < before.closed_before:
         raise DeclarationError(
             f"closed rows stay closed: the day moves on from {before.closed_before} alone; to"
-            f" write such rows again, ALTER TABLE {table} DROP PRIVACY WINDOW, from which on"
+            f" write such rows again, {alter_text(table)} DROP PRIVACY WINDOW, from which on"
             " all questions are new after every write"
         )
     day, rows = window.closed_before, ""

@@ -14,6 +14,7 @@ from sqlpriv.session.access.context import Access
 from sqlpriv.session.access.result import Result
 from sqlpriv.session.commands import information_schema
 from sqlpriv.session.commands.file_tables import drop_file_table
+from sqlpriv.statements import alter_text
 from sqlpriv.statements import commands as cmd
 from sqlpriv.statements import tree as t
 from sqlpriv.system.count_text import count_text
@@ -82,7 +83,7 @@ def _public_name_note(text: str, access: Access) -> str:
     declared = access.kernel.ledger.declarations()[1].get(table.lower(), UNDECLARED)
     return (
         f"; {table} is public: anyone may read its rows; if these are private, run"
-        f" ALTER TABLE {table} UNSET PUBLIC at once"
+        f" {alter_text(table)} UNSET PUBLIC at once"
         if declared["public"]
         else ""
     )

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms.contract import Link, TableContract
 from sqlpriv.publish.release_file import quote_identifier as quoted
+from sqlpriv.statements import alter_text
 from sqlpriv.statements import commands as cmd
 
 NEW_KEYS = ("INT", "VARCHAR", "UUID")
@@ -134,7 +135,7 @@ def _read_table(
         raise Refused.at(
             create.pos,
             f"{contract.table} has no PRIMARY KEY that tells its rows apart",
-            f"ALTER TABLE {contract.table} ADD PRIMARY KEY (…)",
+            f"{alter_text(contract.table)} ADD PRIMARY KEY (…)",
         )
     keys = [
         column.name

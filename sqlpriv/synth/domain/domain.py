@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Categories, Column, Interval, TableContract, Type
+from sqlpriv.statements import alter_text
 from sqlpriv.synth.domain.lattice import ValueLattice, number_of, value_at
 from sqlpriv.synth.models.composed_columns import Composed
 from sqlpriv.synth.models.made_up import MadeUp, column_of_values
@@ -186,8 +187,8 @@ def attribute_of(
     if column.domain is None:
         raise Refused(
             f'the column "{column.name}" has no declared domain; nothing was read',
-            hint=f"ALTER TABLE {contract.table} ALTER COLUMN {column.name}"
-            " SET PRIVACY DOMAIN BETWEEN (low, high), or IN (…)",
+            hint=f"{alter_text(contract.table, column.name)} SET PRIVACY DOMAIN"
+            " BETWEEN (low, high), or IN (…)",
         )
     if isinstance(column.domain, Categories):
         return Attribute(column, a.Key(a.Col(column.name), column.domain.labels))
@@ -202,8 +203,7 @@ def attribute_of(
     if bins is None:
         raise Refused(
             f'strata are made of listed values or whole numbers, which "{column.name}" is not',
-            hint=f"ALTER TABLE {contract.table} ALTER COLUMN {column.name}"
-            " SET PRIVACY DOMAIN IN (…)",
+            hint=f"{alter_text(contract.table, column.name)} SET PRIVACY DOMAIN IN (…)",
         )
     return _equal_width_bins(column, column.domain, bins)
 

@@ -139,23 +139,29 @@ def test_a_statement_that_waits_for_its_time_counts_as_running(client, monkeypat
     asking.join(60)
 
 
-def test_a_statement_that_is_cancelled_holds_its_place_until_its_time(client, monkeypatch):
-    """Its answer was there when it was cancelled: neither that, nor when its session is free, says
-    so."""
+@pytest.mark.parametrize("patience", [None, 0.01])
+def test_a_statement_that_is_cancelled_holds_its_place_until_its_time(
+    client, monkeypatch, patience
+):
+    """Its answer was there when it was cancelled, or when its client's own limit was over: neither
+    that, nor when its session is free, says so."""
     clock, runner, outcomes = StandingClock(monkeypatch), Runner(600, 1), []
 
     def ask():
         try:
-            outcomes.append(runner.run(client, lambda *_: 7, lambda: False, b"it", on_grid=True))
-        except Cancelled as error:
+            limits = {"on_grid": True, "patience": patience}
+            outcomes.append(runner.run(client, lambda *_: 7, lambda: False, b"it", **limits))
+        except (Cancelled, TimedOut) as error:
             outcomes.append(error)
 
     asking = threading.Thread(target=ask)
     asking.start()
     assert clock.waits.wait(60)
-    assert runner.cancel(client.user.id, b"it")
+    if patience is None:
+        assert runner.cancel(client.user.id, b"it")
     asking.join(60)
-    assert [type(outcome) for outcome in outcomes] == [Cancelled]
+    expected = Cancelled if patience is None else TimedOut
+    assert [type(outcome) for outcome in outcomes] == [expected]
     with pytest.raises(VaultBusy):
         runner.run(client, lambda *_: 1, lambda: False)
     clock.time_has_come.set()

@@ -187,7 +187,14 @@ class PostgreSqlConnection:
         def run() -> _R:
             client.user = server.keeper.refresh(client.user)
             client.last_used = server.now()
-            return server.runner.run(client, work, self._reader.at_eof, self._key, on_grid=on_grid)
+            return server.runner.run(
+                client,
+                work,
+                self._reader.at_eof,
+                self._key,
+                on_grid=on_grid,
+                patience=self.answerer.settings.patience,
+            )
 
         try:
             return await asyncio.get_running_loop().run_in_executor(server.threads, run)

@@ -411,3 +411,21 @@ def test_an_error_has_the_state_that_clients_know(served):
         assert refused.value.sqlstate == state, (statement, refused.value)
     with pytest.raises(psycopg.Error, match="write the query of the table in WITH"):
         connection.execute("CREATE TEMP TABLE t AS SELECT 1")
+
+
+def test_a_client_s_own_time_limit_is_kept(served):
+    """Superset, Metabase and Redash set one; it was noted down, and no statement was given up."""
+    connection = served.psycopg()
+    for written, shown in {"300": "300ms", "'0.3 s'": "300ms", "'2min'": "2min", "0": "0"}.items():
+        connection.execute(f"SET statement_timeout = {written}")
+        assert connection.execute("SHOW statement_timeout").fetchone() == (shown,)
+    with pytest.raises(psycopg.Error) as refused:
+        connection.execute("SET statement_timeout = 'soon'")
+    assert refused.value.sqlstate == "22023"
+    connection.execute("SET statement_timeout = 300")
+    started = time.monotonic()
+    with pytest.raises(psycopg.errors.QueryCanceled, match=r"limit of 0\.3 s"):
+        connection.execute(ENDLESS)
+    assert time.monotonic() - started < 30
+    connection.execute("RESET statement_timeout")
+    assert connection.execute("SELECT 1").fetchone() == (1,)

@@ -55,6 +55,9 @@ _DEFAULTS = {
 }
 SETTINGS = REPORTED | _DEFAULTS
 """What SHOW ALL and pg_settings tell, until a client sets otherwise."""
+STATEMENT_TIMEOUT = "statement_timeout"
+_UNITS = {"d": 86_400_000, "h": 3_600_000, "min": 60_000, "s": 1_000, "ms": 1}
+"""Milliseconds of a unit of time, the longest first."""
 _ON = {"on", "true", "1", "yes", "t"}
 
 
@@ -88,6 +91,11 @@ class ClientSettings:
         """Whether answers have columns of errors."""
         return self.values.get(ERROR_COLUMNS, "off").lower() in _ON
 
+    @property
+    def patience(self) -> float | None:
+        """For how many seconds the client waits for a statement; None for as long as it takes."""
+        return milliseconds(self.values.get(STATEMENT_TIMEOUT, "0")) / 1000 or None
+
     def set(self, name: str, value: str) -> tuple[str, str] | None:
         """Keeps a setting; returns (name, value) where the client has to be told of it.
 
@@ -95,9 +103,11 @@ class ClientSettings:
         sent in UTC and say so.
 
         Raises:
-            SqlStateError: Text is asked for in another encoding than UTF-8.
+            SqlStateError: Text is asked for in another encoding than UTF-8, or a time is none.
         """
         lower = name.lower()
+        if lower == STATEMENT_TIMEOUT:
+            value = shown_time(milliseconds(value))
         if lower == "client_encoding" and not re.fullmatch(r"\W*(utf\W?8|unicode)\W*", value, re.I):
             raise SqlStateError("22023", "text is sent as UTF-8 and in no other encoding")
         reported = next((names for names in REPORTED if names.lower() == lower), None)
@@ -133,6 +143,32 @@ class ClientSettings:
         self.values.pop(lower, None)
         if lower in self.at_start:
             self.values[lower] = self.at_start[lower]
+
+
+def milliseconds(time: str) -> int:
+    """Returns how long a setting of time is, written as PostgreSQL does: a number alone is of ms.
+
+    >>> [milliseconds(time) for time in ("1500", "2 s", "1.5min", "0")]
+    [1500, 2000, 90000, 0]
+
+    Raises:
+        SqlStateError: It is none.
+    """
+    match = re.fullmatch(r"(\d+(?:\.\d+)?) ?([a-z]*)", time.strip())
+    if match is None or (match[2] and match[2] not in _UNITS):
+        units = ", ".join(reversed(_UNITS))
+        raise SqlStateError("22023", f'"{time}" is no time: write a number, and one of {units}')
+    return round(float(match[1]) * _UNITS[match[2] or "ms"])
+
+
+def shown_time(milliseconds: int) -> str:
+    """Returns a time in the longest unit that it is a whole number of, as PostgreSQL shows it.
+
+    >>> shown_time(90_000), shown_time(60_000), shown_time(0)
+    ('90s', '1min', '0')
+    """
+    unit = next(unit for unit, length in _UNITS.items() if milliseconds % length == 0)
+    return f"{milliseconds // _UNITS[unit]}{unit}" if milliseconds else "0"
 
 
 def startup_settings(parameters: Mapping[str, str]) -> dict[str, str]:

@@ -11,6 +11,7 @@ from typing import Any, get_args
 
 from sqlpriv.statements.tree import (
     Binary,
+    Cast,
     Exists,
     FunctionCall,
     InQuery,
@@ -22,6 +23,13 @@ from sqlpriv.statements.tree import (
 )
 
 _EXACT = {"+": operator.add, "-": operator.sub, "*": operator.mul}
+_OF_TEXTS: dict[str, Callable[[str], str]] = {
+    "concat": str,
+    "same_text": str,
+    "lower": str.lower,
+    "upper": str.upper,
+}
+"""Functions of texts that a literal may be made of, and what they do to what is joined."""
 Change = Callable[[Node], Node | None]
 _NODES = frozenset(get_args(Node))
 """None has subclasses; `isinstance` compares a value with each of these classes in turn."""
@@ -142,6 +150,30 @@ def fold_constant(node: Node) -> Literal | None:
     exact = _EXACT[node.op](*(Decimal(str(v)) for v in values))
     whole = all(type(v) is int for v in values)
     return Literal(int(exact) if whole else float(exact), node.pos)
+
+
+def fold_text(node: Node) -> Node:
+    """Returns the literal that an expression of texts alone is; another expression as it is.
+
+    >>> fold_text(Binary("||", Literal("%"), FunctionCall("lower", (Literal("A"),)))).value
+    '%a'
+    """
+    parts: tuple[Node, ...]
+    match node:
+        case Cast(arg, "VARCHAR" | "TEXT"):
+            name, parts = "concat", (arg,)
+        case Binary("||", left, right):
+            name, parts = "concat", (left, right)
+        case FunctionCall(name, parts) if name in _OF_TEXTS:
+            pass
+        case _:
+            return node
+    texts = [part.value for part in map(fold_text, parts) if isinstance(part, Literal)]
+    strings = [text for text in texts if isinstance(text, str)]
+    joined = _OF_TEXTS[name]("".join(strings))
+    # Beyond ASCII, Python and DuckDB may change letters otherwise.
+    is_alike = joined.isascii() or name not in ("lower", "upper")
+    return Literal(joined, node.pos) if len(strings) == len(parts) and is_alike else node
 
 
 def _rebuild_value(value: Any, change: Change) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import NoneType
+
 from sqlglot import exp
 
 from sqlpriv.dialect.foreign import function_names as names
@@ -10,9 +12,11 @@ from sqlpriv.dialect.foreign.text_casts import TEXT_TYPES, write_text_cast
 from sqlpriv.dialect.foreign.tree_rewriter import TreeRewriter
 from sqlpriv.dialect.foreign.value_kinds import LOOSE, is_fractional, is_whole
 from sqlpriv.dialect.marks import MARK, as_day, duckdb_call, function_name, marked_name
+from sqlpriv.dialect.tokens import Kind
 from sqlpriv.errors import meant_among
 from sqlpriv.statements.keywords import REAL_AVERAGE, SAME_REAL, SAME_TEXT, WHOLE_AVERAGE
 
+_JOINING = ("concat", "lower", "upper")
 _PARTS = ("dayofweek", "dayofyear", "week", "isoweek", "isoyear", "dayofweekiso")
 """Parts of EXTRACT that are written as the function of that name is."""
 
@@ -23,6 +27,9 @@ def write_like(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     pattern = node.args["expression"]
     if isinstance(pattern, exp.Any | exp.All):
         return _like_each(rewriter, node, pattern)
+    texts = [] if isinstance(pattern, exp.Literal) else _joined_texts(rewriter, pattern)
+    if texts and not any("[" in x if rewriter.dialect == "tsql" else "\\" in x for x in texts):
+        return exp.ILike(**node.args) if rewriter.dialect == "sqlite" else node
     is_text = isinstance(pattern, exp.Literal) and pattern.is_string
     has_sets = is_text and rewriter.dialect == "tsql" and "[" in pattern.this
     regex = sets_in_like(pattern.this) if has_sets else None
@@ -36,6 +43,26 @@ def write_like(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     if rewriter.dialect == "sqlite" and isinstance(node, exp.Like):
         return exp.ILike(**node.args)
     return node
+
+
+def _joined_texts(rewriter: TreeRewriter, node: exp.Expr) -> list[str]:
+    """Returns the texts that a constant is joined from, parameters' among them; [] of another."""
+    match node:
+        case exp.Literal(is_string=True):
+            return [node.this]
+        case exp.Paren() | exp.Cast() if node.is_type(*exp.DataType.TEXT_TYPES) or not node.type:
+            return _joined_texts(rewriter, node.this)
+        case exp.Column() if (token := rewriter.token(node)).kind is Kind.PARAMETER:
+            value = rewriter.cursor.binding.by_start[token.start]
+            return [value or ""] if isinstance(value, str | NoneType) else []
+        case exp.DPipe():
+            parts = [node.left, node.right]
+        case exp.Anonymous() if function_name(node) in (*_JOINING, SAME_TEXT):
+            parts = node.expressions
+        case _:
+            return []
+    texts = [_joined_texts(rewriter, part) for part in parts]
+    return [text for each in texts for text in each] if all(texts) else []
 
 
 def _like_each(rewriter: TreeRewriter, node: exp.Expr, patterns: exp.Expr) -> exp.Expr:

@@ -26,7 +26,7 @@ from sqlpriv.dialect.lowering.value_lists import (
 from sqlpriv.dialect.tokens import Kind
 from sqlpriv.errors import Refused
 from sqlpriv.statements import tree as t
-from sqlpriv.statements.traverse import ROW, join_terms
+from sqlpriv.statements.traverse import ROW, fold_text, join_terms
 
 OR, AND, NOT, IS, COMPARE, RANGE, OTHER, ADD, MULTIPLY, POWER, SIGN = range(1, 12)
 _SIGNS = {
@@ -269,7 +269,8 @@ def lower_like(lowering: NodeLowering, node: Glot) -> t.Node:
             raise lowering.cannot(node)
         lowering.check_arguments(node, ("this", "expression", "negate"))
     _check_grouping(lowering, node, RANGE)
-    left, right = lowering.expression(node.this), lowering.expression(node.args["expression"])
+    left = lowering.expression(node.this)
+    right = fold_text(lowering.expression(node.args["expression"]))
     word = "LIKE" if isinstance(node, exp.Like) else "ILIKE"
     pos = lowering.tokens[lowering.ahead(lowering.index_of(left.pos), word)].pos
     call = t.FunctionCall(word.lower(), (left, right, *escape), pos=pos)

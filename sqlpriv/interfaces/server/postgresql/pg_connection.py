@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from sqlpriv.interfaces.server.postgresql.pg_server import PostgreSqlServer
 
 _R = TypeVar("_R")
+_ABOUT_SESSION = ("SET", "RESET", "SHOW", "DISCARD", "COMMIT", "END", "ROLLBACK", "ABORT")
+"""How statements begin that no time limit of the client's own gives up: they may wait for one that
+was given up, and the limit could not be changed."""
 
 
 class ConnectionEnds(Exception):
@@ -165,8 +168,11 @@ class PostgreSqlConnection:
         if (name := parse_deallocation(StatementScan(sql))) is not None:
             self._extended.deallocate(name)
         sql, values = await self._extended.resolve(sql, values)
+        patience = None if first in _ABOUT_SESSION else self.answerer.settings.patience
         answer = await self.run(
-            lambda _, report: self.answerer.answer(sql, values, report), on_grid=True
+            lambda _, report: self.answerer.answer(sql, values, report),
+            on_grid=True,
+            patience=patience,
         )
         if first in ("BEGIN", "START"):
             self.status = "T"
@@ -179,7 +185,11 @@ class PostgreSqlConnection:
         return answer
 
     async def run(
-        self, work: Callable[[Session, Callable[[Any], None]], _R], *, on_grid: bool = False
+        self,
+        work: Callable[[Session, Callable[[Any], None]], _R],
+        *,
+        on_grid: bool = False,
+        patience: float | None = None,
     ) -> _R:
         """Runs work on the session, in a thread, within the user's limits, while they are one."""
         server, client = self._server, self._client
@@ -193,7 +203,7 @@ class PostgreSqlConnection:
                 self._reader.at_eof,
                 self._key,
                 on_grid=on_grid,
-                patience=self.answerer.settings.patience,
+                patience=patience,
             )
 
         try:

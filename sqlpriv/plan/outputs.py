@@ -21,6 +21,7 @@ from sqlpriv.plan.aggregates.calls import (
 )
 from sqlpriv.plan.aggregates.moment_formulas import formula_of
 from sqlpriv.plan.aggregates.quantile_levels import RANKED
+from sqlpriv.plan.aggregates.rewrites import MOST_OF_WHOLE_SUM
 from sqlpriv.plan.computed_columns import AGGREGATE, GROUP, LIST, POPULATION, STRATUM, SUMMED
 from sqlpriv.plan.existing_combinations import ColumnsOfKeys
 from sqlpriv.plan.expressions.binder import Binder
@@ -198,16 +199,21 @@ class OutputWriter:
         return None
 
     def _whole_quotient(self, node: t.Binary) -> t.Node | None:
-        """Returns x // y of whole numbers, cut: noised ones are computed as doubles, of which
-        DuckDB's `//` cuts none; NULL where y is 0. None where x or y is no whole number."""
+        """Returns x // y of whole numbers, NULL where y is 0, and cut: wide sums are doubles, of
+        which DuckDB's `//` cuts none. None of other numbers."""
         calls = list(aggregate_calls(node))
         if not (calls and self._is_whole(node.left) and self._is_whole(node.right)):
             return None
         divisor = t.FunctionCall("nullif", (self.write(node.right), t.Literal(0)), pos=node.pos)
-        quotient = t.Binary("/", self.write(node.left), divisor, node.pos)
-        cut = t.FunctionCall("trunc", (quotient,), pos=node.pos)
-        is_count = all(KINDS.get(call.name) == "count" for call in calls)
-        return t.Cast(cut, "BIGINT", pos=node.pos) if is_count else cut
+        is_wide = any(self._is_wide_sum(call) for call in calls)
+        quotient = t.Binary("/" if is_wide else "//", self.write(node.left), divisor, node.pos)
+        return t.FunctionCall("trunc", (quotient,), pos=node.pos) if is_wide else quotient
+
+    def _is_wide_sum(self, call: t.FunctionCall) -> bool:
+        if KINDS.get(call.name) != "sum":
+            return False
+        aggregate = read_aggregate(self._inside(call), self.binder)
+        return max(abs(aggregate.lower), abs(aggregate.upper)) > MOST_OF_WHOLE_SUM
 
     def _value_of_key(self, call: t.FunctionCall) -> t.Node | None:
         """Returns AVG, MIN, MAX or MEDIAN of a key, or of a public column that has one value for

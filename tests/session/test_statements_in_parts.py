@@ -242,3 +242,22 @@ def test_nulls_of_every_type_of_key_stay_marked(
         owner.execute(f"ALTER TABLE people ALTER COLUMN sex SET PRIVACY DOMAIN IN ({labels})")
         with_q = f"WITH q AS ({PRICED} sex AS key, COUNT(*) AS n FROM people STRATIFY BY sex)"
         assert owner.execute(f"{with_q} {tail}").summed == {"key": {2}}
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "v.race, COUNT(*) {} ON p.race = v.race GROUP BY v.race",
+        "v.race, SUM(CASE WHEN p.age IS NULL THEN 1 END) {} ON p.race = v.race GROUP BY v.race",
+        "p.sex, COUNT(p.id) {} ON p.race = v.race GROUP BY p.sex",
+        "sex AS sex, COUNT(p.id) {} ON p.race = v.race GROUP BY sex",
+        "v.race, COUNT(p.id) {} ON p.race = v.race WHERE p.age > 9 GROUP BY v.race",
+        "v.race, COUNT(v.race) {} ON p.race = v.race GROUP BY v.race",
+    ],
+)
+def test_a_written_row_that_is_kept_alone_may_not_count(analyst: Session, rest: str) -> None:
+    """Which rows have no private one is private: each of these would show it."""
+    joined = "FROM (VALUES (1), (7)) AS v(race) LEFT JOIN people p"
+    with pytest.raises(Refused, match="a written row without a private one would count here"):
+        analyst.execute(f"{PRICED} {rest.format(joined)}")
+    assert spent(analyst)["people"] == (0, 0)

@@ -7,10 +7,15 @@
 
 That is the join where a private row meets one written row at most: where ON holds an equality with
 values that differ, or a range between ends that do not overlap.
+
+A calendar, `FROM generate_series(…) d LEFT JOIN visits v ON v.day = d.day`, is the same join behind
+the private table, where a written row without a private one does no more than make its group exist:
+where every aggregate is over a private column, and every key a written one. All groups are listed.
 """
 
 from __future__ import annotations
 
+import datetime as dt
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -18,17 +23,22 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from sqlpriv.dialect.common_tables import common_table
+from sqlpriv.dialect.division.named_terms import is_aggregate
 from sqlpriv.dialect.division.parts import NotDivisible, own_nodes
 from sqlpriv.dialect.marks import MARK, marked_name
 from sqlpriv.errors import Refused
 
 _HIDDEN = "__using_"
-MOST = 200
+MOST = 400
 """Written rows that a CASE is made of."""
 OVERLAPPING = Refused(
     "a row may meet several of the rows that are written here",
     hint="join them by an equality with values that differ, or by ranges of numbers that do not "
     "overlap: x BETWEEN v.low AND v.high",
+)
+KEPT = Refused(
+    "a written row without a private one would count here, and which these are is private",
+    hint="group by the written column, aggregate private ones (COUNT(t.id)), and filter in ON",
 )
 _BARE = {"expressions", "kind"}
 _LESS = {exp.LT: True, exp.LTE: False}
@@ -44,9 +54,13 @@ def with_written_rows(root: exp.Expr, reads_private: Callable[[exp.Expr], bool])
     refusal = None
     for select in list(root.find_all(exp.Select)):
         source = select.args.get("from_")
-        if source is None or not isinstance(source.this, exp.Table):
+        if source is None:
             continue
-        if not reads_private(source.this):
+        try:
+            _put_private_first(select, reads_private)
+        except NotDivisible:
+            refusal = KEPT
+        if not isinstance(source.this, exp.Table) or not reads_private(source.this):
             continue
         for join in list(select.args.get("joins") or ()):
             try:
@@ -55,6 +69,52 @@ def with_written_rows(root: exp.Expr, reads_private: Callable[[exp.Expr], bool])
             except NotDivisible:
                 refusal = OVERLAPPING
     return refusal
+
+
+def _put_private_first(select: exp.Select, reads_private: Callable[[exp.Expr], bool]) -> None:
+    """Turns `written rows [LEFT] JOIN private` around, in place; other joins stay as they are.
+
+    Raises:
+        NotDivisible: A written row without a private one would count.
+    """
+    source, joins = select.args["from_"], select.args.get("joins") or []
+    rows = _rows_of(source.this) if joins else None
+    if rows is None or not isinstance(joins[0].this, exp.Table) or not reads_private(joins[0].this):
+        return
+    side = str(joins[0].args.get("side") or "").upper()
+    if side not in ("", "LEFT"):
+        return
+    if side and not _adds_nothing(select, rows):
+        raise NotDivisible("a row that is kept")
+    written = source.this
+    source.set("this", joins[0].this)
+    for name, value in (("this", written), ("side", None), ("kind", None)):
+        joins[0].set(name, value)
+
+
+def _adds_nothing(select: exp.Select, rows: _Rows) -> bool:
+    """Returns whether written rows that are kept alone change no aggregate, and no group but that
+    of their own values."""
+    calls = [node for node in own_nodes(select) if is_aggregate(node)]
+    plain = [call for call in calls if not isinstance(call, exp.Filter | exp.WithinGroup)]
+    args = [next(iter(call.expressions), call) for call in plain]
+    args = [arg.expressions[0] if isinstance(arg, exp.Distinct) else arg for arg in args]
+    if not all(isinstance(arg, exp.Column) and rows.column(arg) is None for arg in args):
+        return False
+    named = {item.alias.lower() for item in select.expressions if item.alias}
+    group, where = select.args.get("group"), select.args.get("where")
+    keys = [
+        key
+        for key in (group.expressions if group else [])
+        if not (isinstance(key, exp.Column) and not key.table and key.name.lower() in named)
+    ]
+    columns = [
+        node
+        for part in (*select.expressions, *keys, *([where] if where else []))
+        for node in part.walk(prune=is_aggregate)
+        if isinstance(node, exp.Column)
+    ]
+    return bool(calls) and all(rows.column(column) is not None for column in columns)
 
 
 @dataclass(frozen=True)
@@ -144,10 +204,12 @@ def _is_apart(on: exp.Expr, rows: _Rows) -> bool:
     ends: dict[str, dict[bool, tuple[int, bool]]] = {}
     for test in on.flatten() if isinstance(on, exp.And) else [on]:
         for side, other in _sides(test):
-            place = rows.column(other)
+            place = rows.column(other.this if _is_day(other) else other)
             if place is None or any(rows.column(c) is not None for c in side.find_all(exp.Column)):
                 continue
             values = [_comparable(row[place]) for row in rows.rows]
+            if _is_day(other) and not all(isinstance(value, dt.date) for value in values):
+                continue
             one_type = len({*map(type, values)}) == 1 and None not in values
             if isinstance(test, exp.EQ) and one_type and len({*values}) == len(values):
                 return True
@@ -184,9 +246,18 @@ def _sides(test: exp.Expr) -> Iterator[tuple[exp.Expr, exp.Expr]]:
         yield test.expression, test.this
 
 
-def _comparable(value: exp.Expr) -> int | str | None:
-    """Returns a whole number, or a text as any collation may see it; None of all other values: what
-    is equal to them is not told by how they are written."""
+def _is_day(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Cast) and node.to.this is exp.DType.DATE
+
+
+def _comparable(value: exp.Expr) -> int | str | dt.date | None:
+    """Returns a whole number, a day, or a text as any collation may see it; None of all other
+    values: what is equal to them is not told by how they are written."""
+    if _is_day(value) and isinstance(value.this, exp.Literal):
+        try:
+            return dt.date.fromisoformat(value.this.name)
+        except ValueError:
+            return None
     sign, literal = (-1, value.this) if isinstance(value, exp.Neg) else (1, value)
     if not isinstance(literal, exp.Literal):
         return None

@@ -156,7 +156,7 @@ def random_vault(rng: random.Random) -> Vault:
     key = rng.choice([*NAMES, COMPOSITE])
     columns, several = _random_columns(rng, key), rng.random() < 0.3
     linked = key != COMPOSITE
-    bounds = {t: [rng.randint(1, 3), rng.choice([1, 1, 2])] for t in UNIT_TABLES}
+    bounds = {t: [rng.choice([1, 2, 3, 8]), rng.choice([1, 1, 2])] for t in UNIT_TABLES}
     declared: dict[str, dict[str, Any]] = {
         "p": {
             "key": "id" if linked else ["id", "id2"],

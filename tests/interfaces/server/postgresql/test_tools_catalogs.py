@@ -197,3 +197,14 @@ def test_intervals_are_written_as_postgresql_writes_them(served):
     assert encode(interval, 1186, 1) == (14_706_500_000).to_bytes(8) + bytes(
         [0, 0, 0, 3, 0, 0, 0, 14]
     )
+
+
+def test_a_relation_may_be_named_by_a_parameter(looks):
+    """ADBC's get_table_schema does so: `$1::regclass::oid` was read as `$1::BIGINT`."""
+    query = (
+        "SELECT attname FROM pg_catalog.pg_class AS cls INNER JOIN pg_catalog.pg_attribute AS attr"
+        " ON cls.oid = attr.attrelid INNER JOIN pg_catalog.pg_type AS typ"
+        " ON attr.atttypid = typ.oid WHERE attr.attnum >= 0 AND cls.oid = $1::regclass::oid ORDER BY attr.attnum"
+    )
+    names = looks.query(query, ['"people"']).column("attname").to_pylist()
+    assert names == ["id", "paid", "email"]

@@ -253,7 +253,7 @@ def _write_cast(left: Sequence[SqlToken], at: int, words: list[str]) -> int:
         if function and (is_text or is_shown):
             _wrap_operand(words, f"{function[3:]}_text")
             return at + (3 if is_text else 1)
-        if function and words and words[-1].lstrip().startswith(("'", ")")):
+        if function and words and words[-1].lstrip().startswith(("'", ")", "$")):
             _wrap_operand(words, function)
         elif not function and words and words[-1].lstrip().startswith("'"):
             if "oid" in [t.name for t in left[at + 1 : at + 5]]:  # psql's \sf asks for a number

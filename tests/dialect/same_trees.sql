@@ -275,3 +275,21 @@ SELECT a, COUNT(*) FROM [db].[dbo].[t] WHERE b > 1 GROUP BY a
 SELECT a, COUNT(*) FROM shop.t WHERE b > 1 GROUP BY a
 -- spark
 SELECT a, COUNT(*) FROM shop.t WHERE b > 1 GROUP BY a
+
+-- the moments that Superset filters by
+-- duckdb
+SELECT COUNT(*) FROM people WHERE seen >= TIMESTAMPTZ '2026-01-01 00:00:00+00:00';
+-- postgres
+SELECT COUNT(*) FROM people WHERE seen >= TO_TIMESTAMP('2026-01-01 00:00:00.000000', 'YYYY-MM-DD HH24:MI:SS.US');
+
+-- Looker's days
+-- duckdb
+SELECT CAST(seen AS DATE) AS d, COUNT(*) FROM people WHERE seen >= TIMESTAMP '2026-01-10' + INTERVAL '-6 day' GROUP BY CAST(seen AS DATE);
+-- postgres
+SELECT DATE(seen) AS d, COUNT(*) FROM people WHERE seen >= TIMESTAMP '2026-01-10' + (-6 || ' day')::INTERVAL GROUP BY DATE(seen);
+
+-- a share, as Metabase writes it
+-- duckdb
+SELECT SUM(CASE WHEN age = 1 THEN 1 ELSE 0.0 END) / COUNT(*) AS share FROM people;
+-- postgres
+SELECT SUM(CASE WHEN age = 1 THEN 1 ELSE 0.0 END) / COUNT(*) AS share FROM people;

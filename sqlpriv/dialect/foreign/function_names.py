@@ -14,7 +14,11 @@ from sqlpriv.dialect.foreign.text_casts import conversion_by_style, padding
 from sqlpriv.dialect.foreign.writers import function_writers as writers
 from sqlpriv.dialect.foreign.writers import moment_writers as moments
 from sqlpriv.dialect.foreign.writers.function_templates import template_writers
-from sqlpriv.dialect.foreign.writers.moment_formats import day_of_text, moment_format
+from sqlpriv.dialect.foreign.writers.moment_formats import (
+    day_of_text,
+    moment_format,
+    moment_of_text,
+)
 from sqlpriv.statements.keywords import words
 
 COMMON = words(
@@ -100,6 +104,7 @@ _WRITTEN: dict[str, _Writers] = {
         "date_trunc": moments.date_trunc(moments.UNITS),
         "to_char": moment_format("postgres"),
         "to_date": day_of_text("postgres"),
+        "to_timestamp": moment_of_text,
         "date_bin": moments.moment_bins,
         "regexp_replace": pattern_call("regexp_replace", "postgres"),
     },

@@ -166,8 +166,27 @@ def _is_word(node: exp.Expr) -> bool:
     return is_text or isinstance(inside, exp.DPipe)
 
 
+def _whole_literal(node: exp.Expr) -> str:
+    """Returns a whole number as it is written, with its sign; '' for anything else."""
+    inside, sign = (node.this, "-") if isinstance(node, exp.Neg) else (node, "")
+    is_whole = isinstance(inside, exp.Literal) and str(inside.this).isdecimal()
+    return f"{sign}{inside.this}" if is_whole else ""
+
+
+def _interval_text(node: exp.Expr) -> exp.Expr | None:
+    """Returns `'-6 day'` of `(-6 || ' day')::INTERVAL`, as Looker writes it; None of another."""
+    cast = node.parent.parent if isinstance(node.parent, exp.Paren) else None
+    number, unit = _whole_literal(node.this), node.args["expression"]
+    is_interval = cast is not None and dtype(cast) is exp.DType.INTERVAL
+    if not is_interval or not number or not isinstance(unit, exp.Literal):
+        return None
+    return exp.Literal.string(f"{number}{unit.this}")
+
+
 def write_concatenation(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     rewriter.check_arguments(node, "this expression safe")
+    if (interval := _interval_text(node)) is not None:
+        return interval
     for name in ("this", "expression"):
         part = node.args[name]
         if not isinstance(part, _TIGHT | exp.DPipe | exp.Case):

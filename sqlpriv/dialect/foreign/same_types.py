@@ -67,7 +67,7 @@ def write_cast(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
         node.set("this", duckdb_call(_WHOLE_BY[rewriter.dialect], number))
         return node
     if kind is exp.DType.INTERVAL:
-        return exp.Interval(this=arg)
+        return exp.Interval(this=arg.unnest())
     if kind is exp.DType.DATE and rewriter.dialect == "oracle" and not isinstance(arg, exp.Literal):
         message = "a DATE has a time of day in oracle"
         raise rewriter.refuse(node, message, "write TRUNC(x) for the day of x")
@@ -129,7 +129,8 @@ def _keeps_all_digits(rewriter: TreeRewriter, type_: exp.Expr) -> bool:
 
 def _is_of_literal(type_: exp.Expr) -> bool:
     cast = type_.parent
-    return isinstance(cast, exp.Cast) and isinstance(cast.this, exp.Literal) and cast.this.is_string
+    of = cast.this.unnest() if isinstance(cast, exp.Cast) else None
+    return isinstance(of, exp.Literal) and bool(of.is_string)
 
 
 def _is_behind_quantifier(type_: exp.Expr) -> bool:

@@ -48,7 +48,8 @@ def is_fractional(node: exp.Expr | None, dialect: str) -> bool:
         case exp.Add() | exp.Sub() | exp.Mul() | exp.Div() | exp.Mod():
             return is_fractional(node.this, dialect) or is_fractional(node.expression, dialect)
         case exp.Case():
-            return any(is_fractional(branch.args["true"], dialect) for branch in node.args["ifs"])
+            branches = [branch.args["true"] for branch in node.args["ifs"]]
+            return any(is_fractional(x, dialect) for x in (*branches, node.args.get("default")))
         case exp.Anonymous():
             name, first = function_name(node), next(iter(node.expressions), None)
             if name in FRACTIONAL or (name == "avg" and dialect != "tsql"):

@@ -117,3 +117,17 @@ def day_of_text(dialect: str, *, format_first: bool = False) -> Writer:
         return as_day(exp.Literal.string(day.isoformat()))
 
     return write
+
+
+def moment_of_text(args: Arguments) -> exp.Expr | None:
+    """Writes PostgreSQL's `to_timestamp('2023-02-01 12:00', 'YYYY-MM-DD HH24:MI')`, both literals,
+    as the moment, which is read in UTC; None otherwise."""
+    if len(args) != 2 or not all(isinstance(x, exp.Literal) and x.is_string for x in args):
+        return None
+    text, pattern = (str(arg.this) for arg in args)
+    try:
+        moment = dt.datetime.strptime(text, strftime_format("postgres", pattern) or "%")
+    except ValueError:
+        return None
+    written = moment.replace(tzinfo=dt.UTC).isoformat(sep=" ")
+    return exp.cast(exp.Literal.string(written), "TIMESTAMPTZ")

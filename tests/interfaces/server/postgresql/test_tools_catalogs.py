@@ -204,7 +204,8 @@ def test_a_relation_may_be_named_by_a_parameter(looks):
     query = (
         "SELECT attname FROM pg_catalog.pg_class AS cls INNER JOIN pg_catalog.pg_attribute AS attr"
         " ON cls.oid = attr.attrelid INNER JOIN pg_catalog.pg_type AS typ"
-        " ON attr.atttypid = typ.oid WHERE attr.attnum >= 0 AND cls.oid = $1::regclass::oid ORDER BY attr.attnum"
+        " ON attr.atttypid = typ.oid WHERE attr.attnum >= 0 AND cls.oid = $1::regclass::oid"
+        " ORDER BY attr.attnum"
     )
     names = looks.query(query, ['"people"']).column("attname").to_pylist()
     assert names == ["id", "paid", "email"]

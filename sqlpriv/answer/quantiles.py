@@ -239,8 +239,10 @@ def _least_rows(
     of_count = float(_half_width_of_count(size.price, size.sigma * math.sqrt(strata)))
     price = size.price.value
     is_gaussian = isinstance(size.price, Rho)
-    scale = size.sigma if is_gaussian else 0.5 / math.asinh(math.sqrt(0.5) / size.sigma)
-    reach = scale * (math.sqrt(2 * price) if is_gaussian else price)
+    if is_gaussian:
+        reach = size.sigma * math.sqrt(2 * price)
+    else:  # releases of zeros, which foretell an answer's columns, have no noise
+        reach = price * 0.5 / math.asinh(math.sqrt(0.5) / max(size.sigma, 1e-300))
     return max(of_count, rank_error(level, reach, releases[level].price))
 
 

@@ -101,3 +101,10 @@ def test_a_chosen_level_of_fewer_rows_than_its_error_of_rank_is_null(
         assert 2 * count.sigma < 600
         assert (error > 600) is is_null
         assert (answer(plan, noise, None).table.column("m").to_pylist() == [None]) is is_null
+
+
+def test_releases_without_noise_have_a_level(people: duckdb.DuckDBPyConnection) -> None:
+    """An answer's columns are foretold by releases of zeros: a division by their noise failed."""
+    plan = planned(f"{ASK} MEDIAN(income) AS m FROM people", PURE)
+    zeros = [replace(r, values=0 * r.values, sigma=0.0) for r in exact(people, plan.measurements)]
+    assert answer(plan, zeros, None).table.column("m").to_pylist() == [None]

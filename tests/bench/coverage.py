@@ -76,9 +76,9 @@ class ExactTable:
     def _steps(self, query: a.Query) -> list[int]:
         """Returns what the kernel reads: integers, in steps of the query's lattice."""
         scope = Scope(query.source, self.contract)
-        step = lattice_of(query, None if query.of is None else scope.type(query.of)).step
+        step = float(lattice_of(query, None if query.of is None else scope.type(query.of)).step)
         exact = np.asarray(self._exact(query), float).reshape(-1)
-        return [round(value / float(step)) for value in exact.tolist()]
+        return [int(steps) for steps in np.rint(exact / step).tolist()]
 
     def _exact(self, query: a.Query) -> np.ndarray:
         by_stratum = bool(query.strata)

@@ -21,7 +21,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cache, cached_property, reduce
 
 import numpy as np
 
@@ -103,10 +103,23 @@ class _Lines:
 
 def _lines(noisy: Noisy, expected: Floats, axis: int, of_lines: bool) -> _Lines:
     def lines_of(table: Floats) -> Floats:
-        last = np.moveaxis(table, axis, -1).reshape(-1, table.shape[axis])
+        last = table.transpose(_axis_last(axis, table.ndim)).reshape(-1, table.shape[axis])
         return last if of_lines else last.sum(axis=0, keepdims=True)
 
     return _Lines(axis, lines_of(noisy.values), lines_of(noisy.variance), lines_of(expected))
+
+
+@cache
+def _axis_last(axis: int, axes: int) -> tuple[int, ...]:
+    """Returns the order of a table's axes in which one is the last. `np.moveaxis` works it out for
+    every table, which took a tenth of the time of AIM in strata."""
+    return (*range(axis), *range(axis + 1, axes), axis)
+
+
+@cache
+def _last_axis_to(axis: int, axes: int) -> tuple[int, ...]:
+    """Returns the order that undoes `_axis_last`."""
+    return (*range(axis), axes - 1, *range(axis, axes - 1))
 
 
 def _moved_lines(
@@ -129,9 +142,9 @@ def _moved_lines(
         every, cliques, np.split(keep * _concatenate(apart), ends), strict=True
     ):
         times = tilt(x.expected, x.centred, moments)
-        last = np.moveaxis(expected[clique], x.axis, -1)
+        last = expected[clique].transpose(_axis_last(x.axis, expected[clique].ndim))
         tilted = last * (times.reshape(last.shape) if len(times) > 1 else times[0])
-        moved_tables.append(np.moveaxis(tilted, -1, x.axis))
+        moved_tables.append(tilted.transpose(_last_axis_to(x.axis, tilted.ndim)))
     return moved_tables
 
 

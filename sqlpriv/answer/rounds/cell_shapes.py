@@ -33,6 +33,7 @@ from sqlpriv.answer.means import Array
 from sqlpriv.answer.rounds.histogram.pooled_bins import BinEnds, Pooled
 from sqlpriv.answer.rounds.histogram.tail_constants import BETWEEN, RESOLUTION, SHAPE_MISFIT
 from sqlpriv.answer.rounds.place_shrinkage import shrink
+from sqlpriv.kernel.terms.budget import Rho
 from sqlpriv.kernel.terms.release import Release
 
 STEPS = np.arange(-48.0, 49.0)
@@ -191,7 +192,10 @@ def place_distances(pooled: Array, place: Release, counted: Release) -> tuple[Ar
     noise = (place.sigma / n) ** 2 + (middle * counted.sigma / n) ** 2 + 1e-12
     scatter = _variance(pooled) / n
     most = BETWEEN * float(_variance(pooled))
-    shrunk = shrink(own.ravel(), (noise + scatter).ravel(), _key_sizes(counted), most)
+    normal, laplace = scatter + noise, np.zeros_like(noise)
+    if not isinstance(place.price, Rho):
+        normal, laplace = scatter + np.zeros_like(noise), noise
+    shrunk = shrink(own.ravel(), normal.ravel(), _key_sizes(counted), most, laplace.ravel())
     return shrunk[0].reshape(n.shape), shrunk[1].reshape(n.shape)
 
 

@@ -67,6 +67,7 @@ def render(queries: Sequence[a.Query], contract: TableContract, hash_key: int) -
     lists = None if contract.engine == SPARK.name else dict[str, str]()
     scope = Scope(queries[0].source, contract, hash_key=hash_key, used=used, lists=lists)
     levelled, strata = listed_cells(queries), queries[0].strata
+    scope.keep_units = not _keeps_all(scope, strata)
     # windows carry every row: levels, in as few bytes as hold them, are smaller than values;
     # values that a collation calls equal, but a list does not, would share one row's level;
     # where a filter, join or union may leave no row, groups of values would tell it (`_byte`)
@@ -124,9 +125,9 @@ def render(queries: Sequence[a.Query], contract: TableContract, hash_key: int) -
         if kept != KEEP_ALL and not strata
         else ("", "")
     )
-    rows = beyond or _rows(columns, scope, strata, kept != KEEP_ALL)
     sql = (
-        f"WITH rows AS ({rows}),\nkept AS ({kept}{within}),\n"
+        f"WITH rows AS ({beyond or _rows(columns, scope, strata, kept != KEEP_ALL)}),\n"
+        f"kept AS ({kept}{within}),\n"
         f"joint AS (SELECT {', '.join(sums)} FROM kept"
         f"{f' GROUP BY {cell}' if cell else grouped}),\n"
         f"coded AS (SELECT {', '.join([*coded, *totals])} FROM joint)\n"
@@ -154,8 +155,10 @@ def joint_batches(
         ahead: Join one where that keeps its joint groups few; they would be too many of several
             columns' bins. It goes by the lengths of public lists.
     """
-    sources = dict.fromkeys(query.source for query, *_ in [*asked, *ahead])
-    scopes = {source: Scope(source, contract) for source in sources}
+    scopes = {
+        source: Scope(source, contract)
+        for source in dict.fromkeys(query.source for query, *_ in [*asked, *ahead])
+    }
     batches: dict[object, list[list[a.Parts]]] = defaultdict(list)
     for number, parts in enumerate([*asked, *ahead]):
         query = parts[0]
@@ -231,10 +234,12 @@ def _byte(sizes: Mapping[str, int], scope: Scope) -> str:
 
 
 def _narrow(key: a.Key, text: str, scope: Scope) -> str:
-    size = len(key.values)
-    width = "UTINYINT" if size < 2**8 else "USMALLINT" if size < 2**16 else "UINTEGER"
+    widths = (2**8, "UTINYINT"), (2**16, "USMALLINT"), (2**32, "UINTEGER")
     held = "INTEGER" if isinstance(key.expr, a.Bin) else scope.cast_type(key.expr)
-    return scope.dialect.cast(levels((key, text, held), dialect=scope.dialect), width)
+    return scope.dialect.cast(
+        levels((key, text, held), dialect=scope.dialect),
+        next(width for count, width in widths if len(key.values) < count),
+    )
 
 
 def _rows(columns: Mapping[str, str], scope: Scope, strata: Sequence[a.Key], levelled: bool) -> str:

@@ -9,8 +9,13 @@ alone (`rank_order`). Where the snapshot was found to satisfy the declared bound
 row and is left out. Statements with strata rank by all columns, whichever they read: what is
 charged to strata rests on a unit's rows being in the same ones in all of them.
 
-Claim: a side whose link is equated with what it leads to needs no unit of its own
-(`_equates_link`): its rows meet rows of their own unit alone, as where the units are compared.
+Claim: where columns are equated that name one thing, nobody need ask for the units of the rows that
+meet: they are one unit's. All rows that hold a value which names a row or a unit (`Scope.named`),
+in whichever relations, are of one unit, that of the one row that is named, as each row of a
+relation is made of rows of its own unit. Whole numbers and text are equal by one rule wherever they
+are compared. Text of a collation names nothing, nor do moments, which have clocks, and numbers that
+are compared as doubles. So either side's unit is that of the row, and where nobody reads it, the
+link of a row, which is not NULL, stands for it (`bound_rows`).
 
 Claim: so no unit has more than `Reach.rows` rows in a join or union, whatever the tables hold.
 Where that is no more than the bound of the query keeps, bounding the result would change no row:
@@ -27,9 +32,9 @@ that does not compare the two sides reads the left side's unit, too (`Scope.hide
 applied where the algebra has them: whoever plans a query places them before its joins.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import sha256
 
 from sqlpriv.errors import KernelError, Refused
@@ -42,13 +47,14 @@ from sqlpriv.kernel.terms import operations as ops
 from sqlpriv.kernel.terms.contract import (
     Column,
     Interval,
+    Link,
     PrivacyUnit,
     TableContract,
     TableFacts,
     Type,
 )
 
-LEFT, RIGHT, UNIT = "sqlpriv_left", "sqlpriv_right", "sqlpriv_unit"
+LEFT, RIGHT, UNIT, LINK = "sqlpriv_left", "sqlpriv_right", "sqlpriv_unit", "sqlpriv_link"
 UNITS = {"integer": (Type.INTEGER, "HUGEINT"), "text": (Type.TEXT, "VARCHAR")}
 Exported = tuple[Column, str]
 """A column as other relations see it, and its text in this one."""
@@ -82,8 +88,10 @@ class Scope(Expressions):
         # of rows of one table: which; a row's link, else its unit; all, with what links lead to
         self.scanned = contract
         self.lists, self.link, self.outer, self.keep_units = lists, "", "", True
-        # by column the table and the column that it is, as stored, of a row of this row's unit
-        self.origins: dict[str, tuple[str, str]] = {}
+        # by column what its values name, a row (a table, a column that is UNIQUE there) or a unit
+        self.named: dict[str, tuple[str, str]] = {}
+        self.hops = 0  # links that are followed to a row's unit
+        self.write_base: Callable[[], str] = str  # that of a join: see `_write_join`
         # nobody counts partners in a public table here: they are more than any bound
         self.reach = reach_of(relation, contract, lambda *_: 10**9)
         self.facts, self.of_one_table = (
@@ -126,7 +134,7 @@ class Scope(Expressions):
                 self.types[new.lower()], self.derived[new.lower()] = self.type(expr), expr
 
     def _check_free(self, new: str) -> None:
-        if new.lower() in {*self.columns, *self.types, UNIT}:
+        if new.lower() in {*self.columns, *self.types, UNIT, LINK}:
             raise Refused(f'the name "{new}" is taken')
 
     def _add(self, columns: Iterable[Exported], alias: str) -> None:
@@ -159,14 +167,21 @@ class Scope(Expressions):
             table.facts.bounded, frozenset(scan.prefix + c for c in table.facts.constant)
         )
         self.outer = self.base
-        self.origins = {
-            (scan.prefix + c.name).lower(): (table.table.lower(), c.name.lower())
+        led = table.via or Link(table.unit.column, table.unit.table, "")
+        names = {c: (table.table.lower(), c) for c in table.unique} | (
+            {led.column.lower(): (led.table.lower(), led.parent.lower())}
+            if table.via or not table.unit.further  # one column of a key of several names nobody
+            else {}
+        )
+        self.named = {
+            (scan.prefix + c.name).lower(): names[c.name.lower()]
             for c in table.columns
+            if c.type in (Type.INTEGER, Type.TEXT) and c.name.lower() in names
         }
         while link := table.via:  # up to the table that names the unit
             up, above = (
                 self.contract.contract_of(link.table, on_the_way=True),
-                f"sqlpriv_up{self.base.count(' JOIN ')}",
+                f"sqlpriv_up{self.hops}",
             )
             mine, kind = key_of(table, link.column, row, self.dialect)
             theirs, other = key_of(up, link.parent, above, self.dialect)
@@ -174,7 +189,7 @@ class Scope(Expressions):
                 raise Refused(f'"{link.column}" does not lead to one row of "{link.table}"')
             met = f"JOIN {self._table(up, above)} ON {mine} = {theirs}"
             self.base, self.outer = f"{self.base} {met}", f"{self.outer} LEFT {met}"
-            self.link = self.link or mine
+            self.link, self.hops = self.link or mine, self.hops + 1
             table, row = up, above
         assert table.unit is not None  # `contract.contracts_in_force` found the way
         self.owner, self.owner_type = unit_of(table, table.unit, row, self.dialect)
@@ -201,32 +216,36 @@ class Scope(Expressions):
 
     def _join(self, join: a.Join) -> None:
         left, right = self._part(join.left), self._part(join.right)
+        of_one_unit = not has_collation(self.contract) and any(
+            mine in left.named and left.named[mine] == right.named.get(theirs)
+            for mine, theirs in equated_columns(join.on)
+        )
+        from_right = of_one_unit and join.kind == "inner" and right.hops < left.hops
         self._add(left.exports(), LEFT)
+        left_alone = self.columns.copy(), self.types.copy()
         self._add(right.exports(), RIGHT)
         ops.one([self.type(join.on)], ops.BOOLEANS, "ON")
-        self.owner, self.owner_type = left.owner and f"{LEFT}.{UNIT}", left.owner_type
-        pairwise = join.kind in ("inner", "semi")
-        right.keep_units = not self._equates_link(join.on, left, right)
-        if right.facts.bounded and not right.keep_units:
-            right.base, right.owner = right._table(right.scanned, ROW), right.link
-        tests, partners = [self.value(join.on)], right.as_select()
-        if self.owner and pairwise:
-            tests = [self._join_test(test, left, right) for test in ops.conjuncts(join.on)]
         if right.owner:
             left.check_same_unit(right)
-            equals = "IS NOT DISTINCT FROM" if pairwise else "="
-            tests = [f"{LEFT}.{UNIT} {equals} {RIGHT}.{UNIT}"] * right.keep_units + tests
-            partners = right.never_empty() if pairwise else partners
-        sides = (f"({left.as_select()}) AS {LEFT}", f"({partners}) AS {RIGHT}")
-        self.base = f" {self.dialect.forms[join.kind]} ".join(sides) + f" ON {' AND '.join(tests)}"
+        self.owner, self.owner_type = left.owner and f"{LEFT}.{UNIT}", left.owner_type
+        if from_right:
+            # a text that reads both sides: no filter that it hides reaches the right one
+            self.owner = f"CASE WHEN {self.owner} IS NOT NULL THEN {RIGHT}.{UNIT} END"
+        tests = (
+            [self._join_test(test, left, right) for test in ops.conjuncts(join.on)]
+            if self.owner and join.kind in ("inner", "semi")
+            else [self.value(join.on)]
+        )
+        self.write_base = partial(
+            self._write_join, join.kind, left, right, of_one_unit, from_right, " AND ".join(tests)
+        )
+        self.hops = right.hops if from_right else left.hops
         self.row_names = left.row_names + (() if join.kind in ("semi", "anti") else right.row_names)
         if join.kind in ("semi", "anti"):
-            for column, _ in right.exports():
-                del self.columns[column.name.lower()]
-                self.types.pop(column.name.lower(), None)
-        self.origins = {
-            column: origin
-            for column, origin in (left.origins | right.origins).items()
+            self.columns, self.types = left_alone
+        self.named = {
+            column: named
+            for column, named in (left.named | right.named).items()
             if column in self.columns
         }
         # of a left row without a partner the right columns are NULL
@@ -236,24 +255,25 @@ class Scope(Expressions):
             | (right.facts.constant if join.kind == "inner" else frozenset()),
         )
 
-    def _equates_link(self, on: a.Expr, left: "Scope", right: "Scope") -> bool:
-        """Returns whether a condition equates the links of one table's rows, which are the right
-        side, with the column that they lead to, as it stands in left rows.
+    def _write_join(
+        self, kind: str, left: "Scope", right: "Scope", of_one_unit: bool, from_right: bool, on: str
+    ) -> str:
+        """Returns the text of a join, once it is known whether its rows' units are read.
 
-        Claim: such a left row is made of a row of the table that the link leads to, and both are of
-        one unit (joins are inside units). The column is UNIQUE there, so the right row's link leads
-        to that very row: the right row is of the left one's unit, and nobody need ask which. Only
-        values that are equal by one rule in both places say so: no text of a table with a
-        collation. Moments are of one type in a link and what it leads to (`key_of`).
+        Args:
+            kind, left, right: Of the join.
+            of_one_unit: Rows that meet are of one unit, and nobody need ask which.
+            from_right: The unit of a row is the right row's.
+            on: The text of the condition.
         """
-        via = right.scanned.via if right.of_one_table else None
-        if via is None or has_collation(self.contract):
-            return False
-        link = right.scanned.table.lower(), via.column.lower()
-        return any(
-            left.origins.get(mine) == (via.table.lower(), via.parent.lower())
-            and right.origins.get(theirs) == link
-            for mine, theirs in equated_columns(on)
+        compared, pairwise = bool(right.owner) and not of_one_unit, kind in ("inner", "semi")
+        left.keep_units = compared or (self.keep_units and not from_right)
+        right.keep_units = compared or (self.keep_units and from_right)
+        units = f"{LEFT}.{UNIT} {'IS NOT DISTINCT FROM' if pairwise else '='} {RIGHT}.{UNIT} AND "
+        partners = right.never_empty() if right.owner and pairwise else right.as_select()
+        return (
+            f"({left.as_select()}) AS {LEFT} {self.dialect.forms[kind]} ({partners}) AS {RIGHT}"
+            f" ON {units if compared else ''}{on}"
         )
 
     def _join_test(self, test: a.Expr, left: "Scope", right: "Scope") -> str:
@@ -399,7 +419,8 @@ class Scope(Expressions):
         Rows are ranked by the stored columns that are read, or UNIQUE: derived columns are
         functions of these. See `queries.bounding` for whose rows are ranked.
         """
-        if not self.owner or self.facts.bounded or self.reach.limited:
+        spared = self.hops > 0 and self.lists is not None and not self.keep_units
+        if not self.owner or self.reach.limited or (self.facts.bounded and not spared):
             return self
         self.columns = {n: column for n, column in self.columns.items() if self._is_read(n)}
         names = {n: self.dialect.identifier(column.name) for n, column in self.columns.items()}
@@ -409,20 +430,22 @@ class Scope(Expressions):
             if column.type is Type.TEXT and has_collation(self.contract)
         }
         order, most = self.rank_order([UNIT, *(names | texts).values()]), self.reach.rows
-        columns = {names[n]: self.texts[n] for n in names}
+        columns = {names[n]: self.texts[n] for n in names} | (
+            {} if self.keep_units else {LINK: self.link}
+        )
+        named = "".join(f", {text} AS {column}" for column, text in columns.items())
         beyond, within = self.halves(UNIT, columns, most, self.keep_units)
         kept = self.dialect.form(
             "kept",
-            beyond or self.select([(column, self.texts[n]) for n, column in self.columns.items()]),
-            ", NULL" * len(names),
+            beyond or f"SELECT {self.owner} AS {UNIT}{named}{self.source()}",
+            ", NULL" * len(columns),
             UNIT,
             "sqlpriv_all",
             f"count(*) > {most}",
             f"row_number() OVER (PARTITION BY {UNIT} ORDER BY {order}) <= {most}",
         )
         self.base = f"({kept}{within}) AS {ROW}"
-        # where nobody reads units, rows of no unit are out already
-        self.owner = f"{ROW}.{UNIT}" if self.keep_units else "true"
+        self.owner = f"{ROW}.{UNIT if self.keep_units else LINK}"
         self.texts = {n: f"{ROW}.{text}" for n, text in names.items()}
         self.reach, self.predicates, self.layers = self.reach._replace(limited=True), [], {}
         return self
@@ -492,8 +515,9 @@ class Scope(Expressions):
         """Returns FROM and WHERE: rows that have a unit, if any have, and pass all predicates."""
         kept = [*(self.value(p) for p in self.predicates), *tests]
         if self.owner:
-            kept = kept if self.of_one_table else [*map(self.hide, kept)]
-            kept = [f"{self.owner} IS NOT NULL", *kept]
+            hidden = kept if self.of_one_table else map(self.hide, kept)
+            kept = [f"{self.owner} IS NOT NULL", *hidden]
+        self.base = self.base or self.write_base()
         return f" FROM {self.base}{' WHERE ' if kept else ''}{' AND '.join(kept)}"
 
 

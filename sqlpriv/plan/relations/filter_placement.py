@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
+from sqlpriv.kernel.proof.unit_rows import equated_columns
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.kernel.terms.operations import columns_read, conjuncts
@@ -26,7 +27,11 @@ def place_filter(relation: a.Relation, predicate: a.Expr, contracts: Contracts) 
         predicate: Over the relation's columns.
         contracts: Of all tables that the relation reads, by lower-case name.
     """
-    for test in (*_shared_conjuncts(predicate), predicate):
+    for test in (
+        *_shared_conjuncts(predicate),
+        *_filters_of_parts(relation, predicate, contracts),
+        predicate,
+    ):
         relation = _place_one(relation, test, contracts)
     return relation
 
@@ -94,11 +99,14 @@ def _join_one_by_one(left: a.Relation, right: a.Relation) -> a.Join:
 def with_connected_joins(
     relation: a.Relation, private: Collection[str], contracts: Contracts
 ) -> a.Relation:
-    """Returns a relation whose inner joins each have a condition, where an order of them has.
+    """Returns a relation whose inner joins are in an order that takes little work.
 
-    `FROM dates, suppliers, orders` lists tables in any order, and the conditions tie dates and
-    suppliers to orders alone: in the written order every date would meet every supplier first.
-    Private tables come first here, then each time a table that a condition ties to those before.
+    The engine makes a hash table of a join's right side and reads the left side row by row. So what
+    is looked up by a column of which no two rows share a value stands on the right of what looks it
+    up: customers on the right of orders, orders (joined with their customers before) on the right
+    of order lines. What is filtered comes first, and a table that nothing ties to the rows before
+    comes last: in `FROM dates, suppliers, orders`, where conditions tie dates and suppliers to
+    orders alone, the written order would have every date meet every supplier.
 
     Args:
         relation: What FROM and WHERE give.
@@ -108,11 +116,11 @@ def with_connected_joins(
     match relation:
         case a.Join(kind="inner"):
             parts, conditions = _joined_parts(relation)
-            if YES not in conditions:
-                return relation
-            joined = _in_tied_order(parts, conditions, private, contracts)
-            for test in (test for on in conditions for test in _tests(on)):
-                joined = place_filter(joined, test, contracts)
+            parts = [with_connected_joins(part, private, contracts) for part in parts]
+            tests = [test for on in conditions for test in _tests(on)]
+            joined = _LookUps(parts, tests, private, contracts).in_order()
+            for test in tests:
+                joined = _place_one(joined, test, contracts)
             return joined
         case a.Join(left):
             return replace(relation, left=with_connected_joins(left, private, contracts))
@@ -121,28 +129,77 @@ def with_connected_joins(
     return relation
 
 
-def _in_tied_order(
-    parts: Sequence[a.Relation],
-    conditions: Sequence[a.Expr],
-    private: Collection[str],
-    contracts: Contracts,
-) -> a.Relation:
-    """Returns the product of some parts, each tied to those before it where one that waits is."""
-    names = [column_names(part, contracts) for part in parts]
-    used = [columns_read(test) for on in conditions for test in _tests(on)]
-    waiting = sorted(range(len(parts)), key=lambda part: names[part].isdisjoint(private))
-    joined, here = parts[waiting[0]], names[waiting[0]]
-    del waiting[0]
-    while waiting:
-        tied = (
-            part
-            for part in waiting
-            if any(x <= here | names[part] and x & here and x & names[part] for x in used)
+class _LookUps:
+    """Which parts of an inner join look up which others by a column that is unique there."""
+
+    def __init__(
+        self,
+        parts: Sequence[a.Relation],
+        tests: Sequence[a.Expr],
+        private: Collection[str],
+        contracts: Contracts,
+    ) -> None:
+        self.parts = parts
+        self.names = [column_names(part, contracts) for part in parts]
+        self.private = [not names.isdisjoint(private) for names in self.names]
+        self.reads = [columns_read(test) for test in tests]
+        self.waiting = [*range(len(parts))]
+        unique = [_unique_columns(part, contracts) for part in parts]
+        part_of = {name: part for part, names in enumerate(self.names) for name in names}
+        equated = [pair for test in tests for pair in equated_columns(test)]
+        self.looked_up: list[list[int]] = [
+            [
+                part
+                for part in range(len(parts))
+                if any(part_of.get(x) == by and y in unique[part] for x, y in equated)
+                and part != by
+                and self.private[by] >= self.private[part]
+            ]
+            for by in range(len(parts))
+        ]
+
+    def in_order(self) -> a.Relation:
+        """Returns the product of all parts, each tied to those before it where one that waits is.
+
+        It begins with the private part from which most others are looked up.
+        """
+        first = min(
+            self.waiting, key=lambda part: (not self.private[part], -len(self._parts_below(part)))
         )
-        part = next(tied, waiting[0])
-        waiting.remove(part)
-        joined, here = a.Join(joined, parts[part], YES), here | names[part]
-    return joined
+        joined, here = self._with_look_ups(first)
+        while self.waiting:
+            tied = (
+                part
+                for part in self.waiting
+                if any(
+                    x <= here | self.names[part] and x & here and x & self.names[part]
+                    for x in self.reads
+                )
+            )
+            more, names = self._with_look_ups(next(tied, self.waiting[0]))
+            joined, here = a.Join(joined, more, YES), here | names
+        return joined
+
+    def _with_look_ups(self, part: int) -> tuple[a.Relation, frozenset[str]]:
+        """Returns the product of a part with what waits and is looked up from it, and its names."""
+        self.waiting.remove(part)
+        joined, names = self.parts[part], self.names[part]
+        for other in sorted(self.looked_up[part], key=self._is_late):
+            if other in self.waiting:
+                more, more_names = self._with_look_ups(other)
+                joined, names = a.Join(joined, more, YES), names | more_names
+        return joined, names
+
+    def _is_late(self, part: int) -> tuple[bool, bool]:
+        """Returns what comes late: what leaves all rows, then what is private, and so large."""
+        filtered = any(_holds_filter(self.parts[other]) for other in self._parts_below(part))
+        return not filtered, self.private[part]
+
+    def _parts_below(self, part: int) -> set[int]:
+        reached, new = {part}, {part}
+        while new := {x for by in new for x in self.looked_up[by]} - reached:
+            reached |= new
+        return reached
 
 
 def _joined_parts(relation: a.Relation) -> tuple[list[a.Relation], list[a.Expr]]:
@@ -159,6 +216,26 @@ def _shared_conjuncts(predicate: a.Expr) -> list[a.Expr]:
         return []
     first, *others = map(conjuncts, predicate.args)
     return [test for test in dict.fromkeys(first) if all(test in other for other in others)]
+
+
+def _filters_of_parts(
+    relation: a.Relation, predicate: a.Expr, contracts: Contracts
+) -> list[a.Expr]:
+    """Returns what an OR over several parts of a join says of one part alone.
+
+    `(x = 1 AND y = 2) OR (x = 3 AND y = 4)` is true only where `x = 1 OR x = 3` is.
+    """
+    if not (isinstance(predicate, a.Call) and predicate.op == "or"):
+        return []
+    shared = _shared_conjuncts(predicate)
+    branches = [[x for x in conjuncts(y) if x not in shared] for y in predicate.args]
+    names_of_parts = [column_names(part, contracts) for part in _joined_parts(relation)[0]]
+    filters: list[a.Expr] = []
+    for names in names_of_parts if len(names_of_parts) > 1 else ():
+        own = [[x for x in branch if set() < columns_read(x) <= names] for branch in branches]
+        if all(own):
+            filters.append(a.Call("or", tuple(conjunction(tuple(tests)) for tests in own)))
+    return filters
 
 
 def _tests(on: a.Expr) -> list[a.Expr]:
@@ -182,6 +259,27 @@ def column_names(relation: a.Relation, contracts: Contracts) -> frozenset[str]:
             columns = (*(key for key, _ in keys), *(fold.name for fold in folds), unit)
             return frozenset(map(str.lower, filter(None, columns)))
     return column_names(relation.source, contracts)
+
+
+def _unique_columns(relation: a.Relation, contracts: Contracts) -> frozenset[str]:
+    """Returns the lower-case names of stored columns of which no two rows share a value."""
+    match relation:
+        case a.Scan(table, prefix):
+            return frozenset((prefix + c).lower() for c in contracts[table.lower()].unique)
+        case a.Where(source) | a.Derive(source) | a.Bounded(source):
+            return _unique_columns(source, contracts)
+        case a.Join(left, _, _, "semi" | "anti"):
+            return _unique_columns(left, contracts)
+    return frozenset()
+
+
+def _holds_filter(relation: a.Relation) -> bool:
+    match relation:
+        case a.Where() | a.Join():
+            return True
+        case a.Derive(source) | a.Bounded(source):
+            return _holds_filter(source)
+    return False
 
 
 def _holds_join(relation: a.Relation) -> bool:

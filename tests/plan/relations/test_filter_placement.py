@@ -8,7 +8,7 @@ import pytest
 from support.vaults import EXACT, ask
 
 from sqlpriv.kernel.terms import algebra as a
-from sqlpriv.kernel.terms.contract import Type
+from sqlpriv.kernel.terms.contract import Column, TableContract, Type
 from sqlpriv.kernel.terms.release import Measurement
 from sqlpriv.kernel.vault import Kernel
 from sqlpriv.plan.relations.filter_placement import (
@@ -96,3 +96,98 @@ def test_tables_are_joined_when_something_ties_them(kernel: Kernel) -> None:
     assert with_connected_joins(a.Where(product, SMALL), private, contracts) == a.Where(tied, SMALL)
     loose = a.Join(a.Join(people, shops, YES), towns, YES)
     assert with_connected_joins(loose, private, contracts) == loose
+
+
+SHOP = {
+    "customers": ("id", "town"),
+    "orders": ("id", "customer", "day"),
+    "lines": ("order", "supplier", "part"),
+    "suppliers": ("id", "town"),
+    "towns": ("id", "land"),
+}
+SHOP_TABLES = {
+    name: TableContract(
+        name,
+        tuple(Column(c, Type.INTEGER, "INTEGER") for c in columns),
+        unique=frozenset({"id"} if "id" in columns else ()),
+    )
+    for name, columns in SHOP.items()
+}
+OF_UNITS = {f"{table}.{c}" for table in ("customers", "orders", "lines") for c in SHOP[table]}
+
+
+def scan(table: str) -> a.Scan:
+    return a.Scan(table, f"{table}.")
+
+
+def equal(one: str, other: str) -> a.Expr:
+    return a.Call("=", (a.Col(one), a.Col(other)))
+
+
+BY_CUSTOMER = equal("customers.id", "orders.customer")
+BY_ORDER = equal("lines.order", "orders.id")
+BY_SUPPLIER = equal("suppliers.id", "lines.supplier")
+BY_TOWN = equal("suppliers.town", "towns.id")
+BOTH_TOWNS = equal("customers.town", "suppliers.town")
+
+
+def written(*tables: str, tests: tuple[a.Expr, ...]) -> a.Relation:
+    """FROM tables in a row WHERE tests, as they are read."""
+    product: a.Relation = scan(tables[0])
+    for table in tables[1:]:
+        product = a.Join(product, scan(table), YES)
+    for test in tests:
+        product = place_filter(product, test, SHOP_TABLES)
+    return product
+
+
+@pytest.mark.parametrize(
+    "tables",
+    [
+        ("customers", "orders", "lines", "suppliers", "towns"),
+        ("towns", "suppliers", "lines", "orders", "customers"),
+        ("orders", "towns", "lines", "customers", "suppliers"),
+    ],
+)
+def test_what_is_looked_up_stands_on_the_right(tables: tuple[str, ...]) -> None:
+    """Lines look up orders, and these customers; of the suppliers' towns few are left."""
+    few = compare("towns.land", "=", 2)
+    tests = (BY_CUSTOMER, BY_ORDER, BY_SUPPLIER, BY_TOWN, few)
+    orders = a.Join(scan("orders"), scan("customers"), BY_CUSTOMER)
+    suppliers = a.Join(scan("suppliers"), a.Where(scan("towns"), few), BY_TOWN)
+    tied = with_connected_joins(written(*tables, tests=tests), OF_UNITS, SHOP_TABLES)
+    assert tied == a.Join(a.Join(scan("lines"), suppliers, BY_SUPPLIER), orders, BY_ORDER)
+    assert with_connected_joins(tied, OF_UNITS, SHOP_TABLES) == tied
+
+
+def test_a_condition_of_two_branches_stands_above_both() -> None:
+    tests = (BY_CUSTOMER, BY_ORDER, BY_SUPPLIER, BOTH_TOWNS)
+    tied = with_connected_joins(
+        written("customers", "orders", "lines", "suppliers", tests=tests), OF_UNITS, SHOP_TABLES
+    )
+    orders = a.Join(scan("orders"), scan("customers"), BY_CUSTOMER)
+    lines = a.Join(scan("lines"), scan("suppliers"), BY_SUPPLIER)
+    assert tied == a.Join(lines, orders, a.Call("and", (BY_ORDER, BOTH_TOWNS)))
+
+
+def test_private_rows_never_stand_on_the_right_of_public_ones() -> None:
+    """Nobody looks up customers from towns, though a customer's number is unique."""
+    odd = equal("customers.id", "towns.land")
+    tests = (BY_CUSTOMER, odd)
+    tied = with_connected_joins(
+        written("towns", "orders", "customers", tests=tests), OF_UNITS, SHOP_TABLES
+    )
+    orders = a.Join(scan("orders"), scan("customers"), BY_CUSTOMER)
+    assert tied == a.Join(orders, scan("towns"), odd)
+
+
+def test_each_part_is_filtered_by_what_an_or_says_of_it() -> None:
+    day, part = "orders.day", "lines.part"
+    first = a.Call("and", (BY_ORDER, compare(day, "=", 1), compare(part, "<", 3)))
+    second = a.Call("and", (BY_ORDER, compare(day, "=", 2)))
+    either = a.Call("or", (first, second))
+    of_orders = a.Call("or", (compare(day, "=", 1), compare(day, "=", 2)))
+    placed = place_filter(a.Join(scan("lines"), scan("orders"), YES), either, SHOP_TABLES)
+    assert placed == a.Join(
+        scan("lines"), a.Where(scan("orders"), of_orders), a.Call("and", (BY_ORDER, either))
+    )

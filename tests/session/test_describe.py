@@ -1,5 +1,7 @@
 """A statement's columns, told without running it; and plain SQL stopped from another thread."""
 
+import os
+import signal
 import threading
 import time
 
@@ -117,6 +119,17 @@ def test_an_owner_is_told_the_columns_of_plain_sql_on_the_vault(vault):
 def test_what_would_be_refused_is_refused(analyst, sql, kind, words):
     with pytest.raises(kind, match=words):
         analyst.describe(sql)
+
+
+def test_ctrl_c_ends_plain_sql(analyst):
+    """It ended in DuckDB's RuntimeError, or was not heard of at all: counts of joins went on."""
+    timer = threading.Timer(1, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        analyst.execute("SELECT count(*) FROM made a, made b, made c, made d, made e, made f")
+    timer.join()
+    table = analyst.execute("SELECT 1 AS a").table
+    assert table.to_pylist() == [{"a": 1}]
 
 
 def test_plain_sql_is_interrupted_from_another_thread(analyst):

@@ -12,7 +12,6 @@ from pyarrow import flight
 
 from sqlpriv import dialect as sql_dialect
 from sqlpriv.errors import DataError, Error, InterfaceError
-from sqlpriv.interfaces.dbapi.interruptible_call import call_interruptibly
 from sqlpriv.interfaces.server.authentication import COOKIE
 from sqlpriv.interfaces.server.protocol import messages as m
 from sqlpriv.interfaces.server.protocol import quote_message, results
@@ -20,6 +19,7 @@ from sqlpriv.interfaces.server.protocol.options import CANCEL_RUNNING
 from sqlpriv.interfaces.server.protocol.wire_errors import from_flight
 from sqlpriv.session.session import Catalog, Progress, Quote, Result
 from sqlpriv.session.session_like import reading_duckdb
+from sqlpriv.system.interruptible_call import call_interruptibly
 
 Parameters = Sequence[Any] | Mapping[str, Any] | None
 _DATA_MEMBERS = ("string_value", "double_value")

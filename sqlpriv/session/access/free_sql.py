@@ -13,6 +13,7 @@ from sqlpriv.errors import ProgrammingError
 from sqlpriv.publish.release_file import quote_identifier as quoted
 from sqlpriv.session.access.owner_engine import Parameters
 from sqlpriv.statements.printer import literal
+from sqlpriv.system.interruptible_call import call_interruptibly
 from sqlpriv.system.quiet_engine import read_whole
 
 TABLE_FUNCTIONS = frozenset({"range", "generate_series", "unnest"})
@@ -37,14 +38,14 @@ def query(
 
     Raises:
         ProgrammingError: DuckDB's own message: there is nothing private in this engine.
+        KeyboardInterrupt: Ctrl-C was pressed.
     """
     with engine:
         for name, rows in public.items():
             _register(engine, name, rows)
         running.add(engine)
         try:
-            relation = engine.sql(text, params=parameters or None)
-            table: pa.Table | None = None if relation is None else read_whole(relation)
+            table = call_interruptibly(lambda: _rows(engine, text, parameters), engine.interrupt)
         except duckdb.Error as error:
             raise ProgrammingError(str(error)) from None
         finally:
@@ -52,6 +53,11 @@ def query(
     if table is None:
         raise ProgrammingError("this statement gives no rows")
     return table
+
+
+def _rows(engine: duckdb.DuckDBPyConnection, text: str, parameters: Parameters) -> pa.Table | None:
+    relation = engine.sql(text, params=parameters or None)
+    return None if relation is None else read_whole(relation)
 
 
 def _register(engine: duckdb.DuckDBPyConnection, name: str, rows: pa.Table) -> None:

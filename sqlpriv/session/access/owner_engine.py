@@ -22,6 +22,7 @@ from sqlpriv.kernel.terms.contract import Categories, Column, Interval, TableCon
 from sqlpriv.session.access.renames import MAY_RENAME, FollowedTables, stored_tables
 from sqlpriv.system.count_text import count_text
 from sqlpriv.system.file_modes import as_private_as
+from sqlpriv.system.interruptible_call import call_interruptibly
 from sqlpriv.system.quiet_engine import keep_idle_engine, open_engine, take_idle_engine
 
 _TRANSACTION = re.compile(r"\s*(begin|start|commit|end|rollback|abort)\b", re.IGNORECASE)
@@ -138,10 +139,13 @@ class OwnerEngine:
     def _query(
         self, engine: duckdb.DuckDBPyConnection, text: str, parameters: Parameters
     ) -> pa.Table | None:
+        def read() -> pa.Table | None:
+            rows = engine.sql(text, params=parameters or None)
+            return None if rows is None else rows.to_arrow_table()
+
         try:
             with as_private_as(self.vault):
-                rows = engine.sql(text, params=parameters or None)
-                return None if rows is None else rows.to_arrow_table()
+                return call_interruptibly(read, engine.interrupt)
         except duckdb.Error as error:
             raise ProgrammingError(str(error)) from error
 

@@ -49,6 +49,19 @@ def test_releases_are_shown_by_statement_and_in_detail(vault: Path) -> None:
         assert MINUTE.fullmatch(str(row["at"])), "a finer time would tell how long a read took"
 
 
+def test_a_statement_whose_parts_cost_more_than_is_left_pays_none_of_them(vault: Path) -> None:
+    """Its first part alone would fit: it was charged, and the statement then refused."""
+    parts = TWO.replace(", SUM(age)", "") + " WHERE age > (SELECT AVG(age) FROM people)"
+    with Session(vault, principal="ada") as ada:
+        words = "costs epsilon = 4 of people but epsilon = 3 is left; nothing was read or charged"
+        with pytest.raises(BudgetExhausted, match=words):
+            ada.execute(parts.format(4))
+        assert rows(ada.execute("SHOW PRIVACY BUDGET"))[0]["charges"] == 0
+        answer = rows(ada.execute(parts.format(3)))
+        assert ada.budgets()[0][1] == 0
+        assert rows(ada.execute(parts.format(3))) == answer  # free, though nothing is left
+
+
 @pytest.mark.usefixtures("one_day")
 def test_the_history_has_every_budget_and_every_day(vault: Path) -> None:
     with Session(vault, principal="ada") as ada:

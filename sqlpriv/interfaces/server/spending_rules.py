@@ -88,7 +88,8 @@ def _check(session: Session, rules: SpendingRules, sql: str, values: Values) -> 
             " nothing was read or charged",
             hint="once somebody else has asked it, the same question is free",
         )
-    if rules.daily_epsilon is not None and quote.is_covered:
+    if rules.daily_epsilon is not None:
+        quote.check_covered()  # else a part of it could be paid that nobody booked
         reserve_for_today(Path(session.vault), session.principal, quote, rules.daily_epsilon)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from sqlpriv.errors import BudgetExhausted
 from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.plan.pricing.display import epsilon_shown
 
@@ -64,3 +65,12 @@ class Quote:
     def is_covered(self) -> bool:
         """Whether every budget has that much left."""
         return all(charge.price.nano <= charge.left.nano for charge in self.charges)
+
+    def check_covered(self) -> None:
+        """Raises BudgetExhausted where a budget has less left than the statement costs."""
+        for charge in self.charges:
+            if charge.price.nano > charge.left.nano:
+                raise BudgetExhausted(
+                    f"costs epsilon = {charge.epsilon:.6g} of {charge.unit_table} but epsilon ="
+                    f" {charge.epsilon_left:.6g} is left; nothing was read or charged"
+                )

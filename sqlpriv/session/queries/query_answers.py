@@ -15,8 +15,8 @@ from sqlpriv.session.queries.compiler import ProgramCompiler
 from sqlpriv.session.queries.kept_programs import KeptProgram, KeptPrograms, Query
 from sqlpriv.session.queries.plain_query import answer_plainly
 from sqlpriv.session.queries.program import Program
-from sqlpriv.session.queries.result_columns import columns
-from sqlpriv.session.queries.runner import ProgramRunner, nothing_private
+from sqlpriv.session.queries.result_columns import columns, nothing_private
+from sqlpriv.session.queries.runner import ProgramRunner
 from sqlpriv.statements import commands as cmd
 from sqlpriv.statements import tables
 from sqlpriv.statements import tree as t

@@ -39,7 +39,7 @@ from sqlpriv.session.queries.kept_programs import (
 from sqlpriv.session.queries.private_steps import StepPlanner
 from sqlpriv.session.queries.program import PrivateStep, Program
 from sqlpriv.session.queries.public_subqueries import value_of
-from sqlpriv.session.queries.result_columns import rows_of_all
+from sqlpriv.session.queries.result_columns import nothing_private, rows_of_all
 from sqlpriv.session.queries.tails.computable_text import rescue_tail
 from sqlpriv.session.queries.tails.empty_groups import empty_group_notes
 from sqlpriv.statements import tree as t
@@ -48,13 +48,6 @@ from sqlpriv.system import arrow
 FAR_MOMENTS = "moments outside the years 1 to 9999 are NULL"
 TOTALS = ("total", "budget left after", "short of budget by", "the same noise under")
 """How the rows begin that are about a whole statement, and not about one of its steps."""
-
-
-def nothing_private() -> Result:
-    """Returns what EXPLAIN PRIVACY says of constants, declared levels, public and released tables:
-    the one row of a total of nothing."""
-    row = {"measurement": "total", "cells": 0, "rho": 0.0, "epsilon": 0.0}
-    return Result(arrow.table([row], SCHEMA), "no private row is read: free")
 
 
 @dataclass(frozen=True)
@@ -81,6 +74,8 @@ class ProgramRunner:
         Raises:
             sqlpriv.Error: As it deserves; after the charge only where reading fails.
         """
+        if len(program.steps) > 1:
+            self._check_covered(program)
         results: list[Result] = []
         for number, step in enumerate(program.steps):
             try:
@@ -327,6 +322,15 @@ class ProgramRunner:
         if replayed:
             return closed.notes(replayed, contract)
         return closed.foresight([m.query.source for m in step.plan.measurements], contract)
+
+    def _check_covered(self, program: Program) -> None:
+        """Refuses a program that a budget has less left for than all its steps cost, before the
+        first one is paid. Which of them are sealed already is looked up where that matters."""
+        most = self._charges(program.steps, [step.plan.price for step in program.steps])
+        if not Quote(tuple(most)).is_covered:
+            steps = self._foresee(program)
+            prices = [self._price_now(step) for step in steps]
+            Quote(tuple(self._charges(steps, prices))).check_covered()
 
     def _price_now(self, step: PrivateStep) -> Price:
         return gate_requests.price_now(self._access.kernel, step.plan, step.contract)

@@ -89,6 +89,22 @@ def test_what_cannot_be_priced_just_now_is_not_run(served, monkeypatch, rules):
     assert served.account() == before
 
 
+@pytest.mark.usefixtures("one_day")
+def test_what_the_budget_does_not_cover_is_neither_run_nor_booked(served):
+    """A part of it could be paid, by nobody's ceiling."""
+    before = served.account()
+    with Session(served.vault, principal="dash") as session:
+        epsilon = 1.5 * session.budgets()[0][2]
+        parts = f"{UNASKED} AND income > (SELECT AVG(income) FROM people)".replace(
+            "SELECT", f"SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = {epsilon})", 1
+        )
+        for rules in (SpendingRules(daily_epsilon=1e-3), SpendingRules(daily_epsilon=1e6)):
+            with pytest.raises(sqlpriv.BudgetExhausted, match="is left; nothing was read"):
+                run_within_rules(session, rules, parts, None, lambda _: None)
+    assert served.account() == before
+    reserve_for_today(served.vault, "dash", quote(0.5), 0.5)
+
+
 def busy(*_):
     raise sqlpriv.errors.VaultBusy("the vault is being written; nothing was read or charged")
 

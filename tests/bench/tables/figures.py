@@ -71,7 +71,7 @@ def marginal_errors(
 ) -> dict[int, float]:
     """Returns the total variation distance of marginals of one and of two columns, as in `compare`:
     the mean over `most` of them at most, drawn once for all."""
-    if len(drawn) < 2:
+    if len(drawn) < 2 or not len(real):
         return {1: 1.0, 2: 1.0}
     codes = [_codes(real[n], drawn[n], n in wide) for n in real]
     mine, theirs = (np.stack([c[i] for c in codes], axis=1) for i in (0, 1))

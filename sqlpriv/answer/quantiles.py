@@ -8,7 +8,8 @@ apart is itself private. A histogram tells: let T_l be the noised rows up to lev
 rows, and s_l the deviation of its noise. Level l is the quantile only if T_l >= 0 and T_{l-1} <= 0
 without noise; it stays possible while T_l >= -z s_l and T_{l-1} <= z s_{l-1}. The interval reaches
 over all possible levels and over a level's own cell. The true level fails either test with a
-probability of 2.5 %, so at least 95 % of intervals hold it.
+probability of 2.5 %, so at least 95 % of intervals hold it. z is that of T_l: a sum of many Laplace
+noises is all but normal, and needs less than one of them.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from sqlpriv.kernel.terms.budget import Price, Rho
 from sqlpriv.kernel.terms.release import Release
 from sqlpriv.plan.aggregates.quantile_method import rank_error
 from sqlpriv.plan.aggregates.rewrites import Recipe
-from sqlpriv.plan.pricing.statement import half_width
+from sqlpriv.plan.pricing.statement import half_width, half_width_of_sums
 
 Array = NDArray[np.float64]
 
@@ -130,7 +131,7 @@ def best(recipe: Recipe, counts: Array) -> NDArray[np.intp]:
 
 
 def level_intervals(
-    recipe: Recipe, counts: Array, variance: Array | float, z: float
+    recipe: Recipe, counts: Array, variance: Array | float, z: Array | float
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Returns the first and the last level that may be each cell's quantile; see the module's text.
 
@@ -138,13 +139,11 @@ def level_intervals(
         recipe: Of a quantile.
         counts: Noised, of shape (…, levels).
         variance: Of the noise of a cell's counts: a number, or one for each cell.
-        z: The 95 % half-width in standard deviations.
+        z: The 95 % half-width in standard deviations, of each level or of all.
     """
     assert recipe.rank is not None
     q, k = recipe.rank[0] / recipe.rank[1], counts.shape[-1]
-    place = np.arange(1, k + 1)
-    spread = np.sqrt((1 - q) ** 2 * place + q**2 * (k - place))
-    reach = z * np.sqrt(np.asarray(variance))[..., None] * spread
+    reach = z * np.sqrt(np.asarray(variance))[..., None] * np.sqrt(_sum_of_weights(q, k, 2))
     over = counts.cumsum(axis=-1) - q * counts.sum(axis=-1, keepdims=True)
     enough, not_past = over >= -reach, np.ones(over.shape, bool)
     enough[..., -1] = True
@@ -154,6 +153,18 @@ def level_intervals(
     return possible.argmax(axis=-1), k - 1 - possible[..., ::-1].argmax(axis=-1)
 
 
+def _sum_of_weights(q: float, levels: int, power: int) -> Array:
+    """Returns Σ_i w_i^power of every T_l: levels up to l have the weight 1 - q, all others q."""
+    place = np.arange(1, levels + 1)
+    return np.asarray((1 - q) ** power * place + q**power * (levels - place))
+
+
+def half_widths_of_levels(rank: tuple[int, int], levels: int, price: Price) -> Array:
+    """Returns z of every T_l: a sum of many Laplace noises is all but normal."""
+    squares, fourths = (_sum_of_weights(rank[0] / rank[1], levels, power) for power in (2, 4))
+    return half_width_of_sums(price, 3 * fourths / squares**2)
+
+
 def _read_off(recipe: Recipe, release: Release, counts: Array, variance: Array | float) -> Figures:
     """Returns what a noised histogram says of each cell."""
     at, present = best(recipe, counts), _stands_out(recipe, release, counts, variance)
@@ -161,7 +172,9 @@ def _read_off(recipe: Recipe, release: Release, counts: Array, variance: Array |
     numbers = recipe.rank is not None and isinstance(recipe.values[0], int | float)
     if not numbers:
         return values, [None] * len(values)
-    first, last = level_intervals(recipe, counts, variance, half_width(release.price))
+    assert recipe.rank is not None
+    z = half_widths_of_levels(recipe.rank, counts.shape[-1], release.price)
+    first, last = level_intervals(recipe, counts, variance, z)
     levels = np.array(recipe.values, dtype=np.float64)
     widths = np.maximum(levels[last] - levels[at], levels[at] - levels[first])
     widths += _half_cell(recipe, levels)

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 5_000
 """Combinations of values that an expression is computed for: their CASE is part of the SQL text."""
+MOST_TESTS = 5_000
+"""Tests inside the parts of a CASE: each of its own tests is of parts, which may be CASEs, too."""
 _WRITTEN = ("coalesce", "ifnull", "nullif", "if")
 """Functions that DuckDB's parser writes as others, and its list of functions has not."""
 _ORDERED = ("least", "greatest", "<", "<=", ">", ">=")
@@ -86,6 +88,8 @@ def _evaluate(binder: Binder, node: t.Node) -> tuple[a.Expr, bool] | None:
         for row in itertools.product(*lists)
         if all(value is not None or may for value, may in zip(row, may_be_null, strict=True))
     ]
+    if len(rows) * sum(_tests_in(part.expr) for part in each) > MOST_TESTS:
+        return None
     places = {of: f"c{each.index(part)}" for of, part in parts.items()}
     results = _compute(node, places, [part.shape for part in each], rows)
     if results is None:
@@ -126,6 +130,19 @@ def _listed_parts(binder: Binder, node: t.Node) -> dict[t.Node, _ListedPart] | N
 
     rebuild(node, note)
     return None if without_list else parts
+
+
+def _tests_in(expr: a.Expr) -> int:
+    """Returns how many tests an expression holds as it is written out."""
+    match expr:
+        case a.Case(whens, otherwise):
+            held = (1 + _tests_in(test) + _tests_in(then) for test, then in whens)
+            return sum(held) + _tests_in(otherwise)
+        case a.Call(_, args):
+            return sum(map(_tests_in, args))
+        case a.In(arg) | a.Bin(arg) | a.Like(arg) | a.Substring(arg) | a.Shift(arg):
+            return _tests_in(arg)
+    return 0
 
 
 def _listed_part(binder: Binder, node: t.Node) -> _ListedPart | None:

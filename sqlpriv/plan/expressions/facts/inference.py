@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -54,13 +54,17 @@ def infer_shape(expr: a.Expr, scope: Mapping[str, Shape]) -> Shape:
             return _call(op, [infer_shape(x, scope) for x in args])
         case a.In(arg, values):
             shape = infer_shape(arg, scope)
-            for value in values:
-                numeric = shape.type in (Type.INTEGER, Type.REAL)
-                literal_shape(value, Type.REAL if numeric else shape.type)
+            _check_listed(shape, values)
             return boolean_shape(shape.nullable)
         case a.Case(whens, otherwise):
+            tested: dict[int, Shape] = {}  # a CASE over a list asks for one number again and again
             for predicate, _ in whens:
-                _expect(infer_shape(predicate, scope), Type.BOOLEAN, "CASE WHEN")
+                if isinstance(predicate, a.In):
+                    if id(predicate.arg) not in tested:
+                        tested[id(predicate.arg)] = infer_shape(predicate.arg, scope)
+                    _check_listed(tested[id(predicate.arg)], predicate.values)
+                else:
+                    _expect(infer_shape(predicate, scope), Type.BOOLEAN, "CASE WHEN")
             return union_of(
                 [*(infer_shape(then, scope) for _, then in whens), infer_shape(otherwise, scope)]
             )
@@ -84,6 +88,13 @@ def infer_shape(expr: a.Expr, scope: Mapping[str, Shape]) -> Shape:
         case a.Pick(_, numbers):
             return Shape(Type.REAL, min(numbers), max(numbers))
     raise Refused(f"{type(expr).__name__} is not a row expression")
+
+
+def _check_listed(shape: Shape, values: Sequence[Value]) -> None:
+    """Refuses values that are of another type than what they are compared with."""
+    numeric = shape.type in (Type.INTEGER, Type.REAL)
+    for value in values:
+        literal_shape(value, Type.REAL if numeric else shape.type)
 
 
 def _substring(value: Value, expr: a.Substring) -> Value:

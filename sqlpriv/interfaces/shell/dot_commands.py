@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +44,9 @@ def run(shell: Shell, text: str) -> None:
     """Runs one command; an unknown one is answered with where to find the known."""
     name, _, argument = text.rstrip(";").partition(" ")
     if name not in COMMANDS:
-        shell.complain(f"There is no {name}. Type .help to see the commands.")
+        meant = get_close_matches(name, COMMANDS, 1, 0.6)
+        guess = f"Did you mean {meant[0]}? " if meant else ""
+        shell.complain(f"There is no {name}. {guess}Type .help to see the commands.")
         return
     COMMANDS[name][0](shell, argument.strip())
 

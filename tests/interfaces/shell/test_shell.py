@@ -110,6 +110,11 @@ def test_modes():
     assert out == 'a\n1\n[\n{"a": 1}\n]\n'
 
 
+def test_a_mistyped_command_is_guessed():
+    assert "There is no .expalin. Did you mean .explain? " in piped(".expalin SELECT 1;\n")[2]
+    assert piped(".zzz\n")[2] == "There is no .zzz. Type .help to see the commands.\n"
+
+
 def test_timer():
     assert "s\n" in piped(".timer on\nSELECT 1;")[1].splitlines(keepends=True)[-1]
     assert not piped("SELECT 1;")[1].rstrip().endswith(" s")

@@ -59,7 +59,8 @@ def decoded(engine: duckdb.DuckDBPyConnection, asked: Rendered) -> list[np.ndarr
 
 def make_lists(engine: duckdb.DuckDBPyConnection, asked: Rendered) -> None:
     """Makes the lists that a statement reads, of the tables as they are now."""
-    engine.execute(FORGET)
+    if asked.lists:
+        engine.execute(FORGET)
     for table, select in asked.lists.items():
         engine.execute(f"CREATE TABLE {table} AS {select}")
 

@@ -12,7 +12,11 @@ PRICED = ("DIFFERENTIAL_PRIVACY", "ANONYMIZATION")
 QUERY_HEADS = words("SELECT WITH FROM VALUES TABLE PIVOT UNPIVOT PIVOT_WIDER PIVOT_LONGER")
 
 _CONSTRUCTS = """
-ANTI INNER RIGHT OUTER CROSS ASOF SEMI JOIN LEFT POSITIONAL: such joins are not answered privately
+ASOF: ASOF JOIN gives a row the nearest row of another table
+    join by an equality or a range; a unit's row before is LAG(x) OVER (PARTITION BY unit …)
+POSITIONAL: POSITIONAL JOIN pairs rows by where they are stored
+    join by a key
+ANTI INNER RIGHT OUTER CROSS SEMI JOIN LEFT: such joins are not answered privately
     write t JOIN u ON …, LEFT JOIN, or FROM t, u WHERE …
 FULL: FULL JOIN keeps rows of both sides, public ones of nobody among them
     write LEFT JOIN, and UNION ALL what the other private side has alone

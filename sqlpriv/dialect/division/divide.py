@@ -36,7 +36,11 @@ from sqlpriv.dialect.division.parts import (
     stored_tables,
 )
 from sqlpriv.dialect.division.public_rows import RunPublic, with_public_rows
-from sqlpriv.dialect.division.row_sets import select_keys_alone, with_rows_grouped
+from sqlpriv.dialect.division.row_sets import (
+    select_keys_alone,
+    tests_membership,
+    with_rows_grouped,
+)
 from sqlpriv.dialect.division.unit_windows import RowNames, with_windows_joined
 from sqlpriv.dialect.division.written_rows import with_written_rows
 from sqlpriv.dialect.marks import clauses_mark, duckdb_text, marked_name
@@ -46,6 +50,9 @@ from sqlpriv.statements.tree import Origin
 
 _WAYS = ((False, False), (True, False), (False, True))
 """How a SELECT is parted: `ends` and `counted` of `GroupedSelect`, in the order in which tried."""
+Rewrite = Callable[[exp.Expr, Callable[[exp.Expr], bool]], Refused | None]
+"""Rewrites a query, whose parts the second argument asks whether they read private rows; returns
+why a form was left as it is, if one was."""
 MOST = 100
 """Queries that are tried for one statement."""
 
@@ -58,6 +65,7 @@ def divide(
     whole: Refused | None = None,
     run_public: RunPublic = lambda *_: None,
     columns_of: ColumnsOf = lambda _: None,
+    rewrite: Rewrite = lambda *_: None,
 ) -> Division | Refused | None:
     """Returns a statement in parts.
 
@@ -69,6 +77,7 @@ def divide(
         whole: What an attempt at the whole statement came to; None where there was none.
         run_public: Runs a query over public tables.
         columns_of: The lower-case columns of a stored table, by its lower-case name.
+        rewrite: Writes forms of SQL in the query as others, before it is parted.
 
     Returns:
         The parts; why a part of the right form was refused; None where there is no such form.
@@ -80,13 +89,13 @@ def divide(
     if whole is not None:
         divider.note_refusal(whole)
     with_outer_tables_named(divider.root, columns_of)
+    unchanged = rewrite(divider.root, divider.reads_private)
     with_rows_grouped(divider.root, divider.reads_private)
     with_neighbours_joined(divider.root, row_names, divider.reads_private)
     with_public_rows(divider.root, divider.reads_private, run_public)
     overlapping = with_written_rows(divider.root, divider.reads_private)
-    divider.refusal = overlapping or with_windows_joined(
-        divider.root, row_names, divider.reads_private
-    )
+    missing_row = with_windows_joined(divider.root, row_names, divider.reads_private)
+    divider.refusal = unchanged or overlapping or missing_row
     try:
         return divider.division()
     except NotDivisible:
@@ -151,7 +160,8 @@ class _Divider:
         match query:
             case exp.Select():
                 answered = self._answer(query, query) or any(
-                    self._answer_grouped(query, *way) for way in _WAYS
+                    self._answer_grouped(query, ends, counted or tests_membership(query))
+                    for ends, counted in _WAYS
                 )
                 if not answered:
                     self._descend(query)

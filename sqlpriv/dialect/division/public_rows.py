@@ -46,7 +46,7 @@ def with_public_rows(
         except NotDivisible:
             continue
         answer = run(duckdb_text(query.copy()), tables)
-        written = None if answer is None else _as_values(*answer)
+        written = None if answer is None else rows_as_values(*answer)
         if written is not None:
             alias = source.alias_or_name.partition(MARK)[0]
             names = [exp.to_identifier(name, quoted=True) for name in (answer or ([],))[0]]
@@ -76,7 +76,7 @@ def _is_shaped(query: exp.Select) -> bool:
     return any(function_name(node) in _AGGREGATES for node in own_nodes(query))
 
 
-def _as_values(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> exp.Values | None:
+def rows_as_values(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> exp.Values | None:
     """Returns rows as VALUES; None of none, or of a value that has no literal here."""
     literals = [[_literal(value) for value in row] for row in rows]
     if not names or not rows or any(value is None for row in literals for value in row):

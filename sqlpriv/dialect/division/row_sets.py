@@ -94,6 +94,15 @@ def select_keys_alone(query: exp.Expr) -> None:
         select.set("distinct", exp.Distinct())
 
 
+def tests_membership(query: exp.Expr) -> bool:
+    """Returns whether it decides about other rows which keys a query has: behind IN and EXISTS, and
+    beside INTERSECT and EXCEPT. There a declared list is no answer: it may name what no row has."""
+    around = query.parent
+    while isinstance(around, exp.Subquery):
+        around = around.parent
+    return isinstance(around, exp.In | exp.Exists | exp.Intersect | exp.Except)
+
+
 def _has_raw_rows(query: exp.Expr) -> bool:
     """Returns whether a query gives rows as they are stored, or a side of it does."""
     query = query.unnest() if isinstance(query, exp.Subquery) else query

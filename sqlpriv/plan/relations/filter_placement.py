@@ -16,6 +16,11 @@ from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.kernel.terms.operations import columns_read, conjuncts
 from sqlpriv.plan.relations.named_rows import YES, conjunction
 
+_SPANS = {
+    f"trunc {part}" for part in ("century", "decade", "year", "quarter", "month", "week", "day")
+}
+"""Beginnings of spans that are whole days."""
+
 Contracts = Mapping[str, TableContract]
 
 
@@ -45,7 +50,8 @@ def _place_one(relation: a.Relation, predicate: a.Expr, contracts: Contracts) ->
             if kind == "inner" and used <= column_names(right, contracts):
                 return replace(relation, right=_place_one(right, predicate, contracts))
             if kind == "inner":
-                return replace(relation, on=conjunction((*_tests(on), predicate)))
+                left, predicate = _with_day(left, right, predicate, contracts)
+                return replace(relation, left=left, on=conjunction((*_tests(on), predicate)))
         case a.Derive(source, new, _) if new.lower() not in used and _holds_join(source):
             return replace(relation, source=_place_one(source, predicate, contracts))
         case a.Where(source) | a.Bounded(source) if _holds_join(source):
@@ -81,6 +87,7 @@ def join_rows(
         elif used and used <= names[0] and not used & names[1] and kind == "semi":
             left = place_filter(left, test, contracts)
         else:
+            left, test = _with_day(left, right, test, contracts)
             kept.append(test)
     return a.Join(left, right, conjunction(tuple(kept)), kind)
 
@@ -289,3 +296,43 @@ def _holds_join(relation: a.Relation) -> bool:
         case a.Where(source) | a.Derive(source) | a.Bounded(source):
             return _holds_join(source)
     return False
+
+
+def _with_day(
+    left: a.Relation, right: a.Relation, test: a.Expr, contracts: Contracts
+) -> tuple[a.Relation, a.Expr]:
+    """Returns the left side of a join with the day of a moment, where a condition equates that with
+    a column of the right side, as a column of its own, and the condition over it.
+
+    Partners are counted in public rows that share a column's value.
+    """
+    pair = _day_and_column(test)
+    names = column_names(left, contracts)
+    if pair is None or pair[1].name.lower() not in column_names(right, contracts):
+        return left, test
+    day, column = pair
+    read = columns_read(day)
+    if not read <= names:
+        return left, test
+    new = f"day of {' '.join(sorted(read))}"
+    while new in names:
+        new += "'"
+    return a.Derive(left, new, day), a.Call("=", (a.Col(new), column))
+
+
+def _day_and_column(test: a.Expr) -> tuple[a.Expr, a.Col] | None:
+    """Returns the day of a moment, and the column of days that a condition equates it with.
+
+    The beginning of a day, or of a longer span, is midnight: it equals that of a day where the days
+    are one.
+    """
+    match test:
+        case a.Call("=", (a.Call("date") as day, a.Col() as other)):
+            return day, other
+        case a.Call("=", (a.Col() as other, a.Call("date") as day)):
+            return day, other
+        case a.Call("=", (a.Call(op) as start, a.Call("midnight", (a.Col() as other,)))):
+            return (a.Call("date", (start,)), other) if op in _SPANS else None
+        case a.Call("=", (a.Call("midnight", (a.Col() as other,)), a.Call(op) as start)):
+            return (a.Call("date", (start,)), other) if op in _SPANS else None
+    return None

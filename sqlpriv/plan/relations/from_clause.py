@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 from sqlpriv.kernel.proof.unit_rows import Partners
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import TableContract
-from sqlpriv.kernel.terms.operations import columns_read
 from sqlpriv.plan.aggregates.calls import aggregate_calls
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.facts.conditions import identities
@@ -187,8 +186,6 @@ class FromReader:
             # ON sees the right side's columns as they are, NULL only where they are stored so
             sides = combine_sides(left, right, "inner").binder
             tests = tuple(sides.bind_predicate(node, "ON") for node in conjuncts(join.on))
-        if left.private and not right.private:
-            left, tests = self._with_days(left, tests)
         on = conjunction(tests)
         both = with_unit_equalities(both, on)
         relation = join_rows(left.relation, right.relation, tests, kind, self.contracts)
@@ -199,26 +196,6 @@ class FromReader:
         if kind == "inner" and not keeps_public:
             both = replace(both, binder=both.binder.after_where(on))
         return replace(both, relation=relation, keeps_public=keeps_public)
-
-    def _with_days(self, rows: Rows, tests: tuple[a.Expr, ...]) -> tuple[Rows, tuple[a.Expr, ...]]:
-        """Returns private rows with the day of a moment, where that is equated with a column, as a
-        column of its own: partners are counted in public rows that share a column's value."""
-        for place, test in enumerate(tests):
-            match test:
-                case a.Call("=", (a.Call("date") as day, a.Col() as other)):
-                    pass
-                case a.Call("=", (a.Col() as other, a.Call("date") as day)):
-                    pass
-                case _:
-                    continue
-            if columns_read(day) <= rows.binder.scope.keys():
-                new = self.naming.free_name("join.day")
-                leaves = {**rows.leaves, new: next(iter(rows.leaves.values()))}
-                relation = a.Derive(rows.relation, new, day)
-                rows = replace(rows, relation=relation, leaves=leaves)
-                equal = a.Call("=", (a.Col(new), other))
-                tests = (*tests[:place], equal, *tests[place + 1 :])
-        return rows, tests
 
     def _using_conditions(
         self, left: Rows, right: Rows, names: tuple[str, ...], place: t.Node

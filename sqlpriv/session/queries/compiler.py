@@ -106,6 +106,7 @@ class ProgramCompiler:
         """Returns the program of a query's parts; `whole` says why it is none itself, if tried."""
         from sqlpriv.dialect.division.divide import divide  # sqlglot, where needed
         from sqlpriv.dialect.division.parts import Division
+        from sqlpriv.dialect.division.rewrites.rewrite_joins import rewrite_joins
 
         steps_of: dict[str, list[PrivateStep]] = {}
         levels_of: dict[str, pa.Table] = {}
@@ -141,10 +142,11 @@ class ProgramCompiler:
             query,
             self._is_private,
             attempt,
-            lambda table: row_names(self.contracts.get(table)),
+            self._row_names,
             whole,
             run_public,
             self._columns_of,
+            rewrite_joins(self._columns_of, self._row_names, run_public),
         )
         if not isinstance(division, Division):
             return too_large[0] if too_large else division
@@ -240,6 +242,9 @@ class ProgramCompiler:
             return empty_answer(planned, schema, self.access.sql)
         releases, adapted = release_measurements(planned, zero_releases)
         return answer(planned, releases, self.planner.weights(planned), adapted).table
+
+    def _row_names(self, table: str) -> tuple[str, frozenset[str]]:
+        return row_names(self.contracts.get(table))
 
     def _columns_of(self, table: str) -> frozenset[str] | None:
         contract = self.contracts.get(table)

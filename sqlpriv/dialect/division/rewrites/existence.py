@@ -1,0 +1,67 @@
+"""EXISTS over private rows, of no row around it: is their noised count above its half-width?
+
+    SELECT EXISTS (SELECT * FROM visits WHERE cost > 900)
+    ──► SELECT (SELECT COUNT(*) > ERROR(COUNT(*)) FROM visits WHERE cost > 900)
+
+That is how listed values are said to be there, too. Where no row exists the answer is true in one
+of 40 statements; where few exist it may be false.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlglot import exp
+
+from sqlpriv.dialect.division.named_terms import is_aggregate
+from sqlpriv.dialect.division.parts import own_nodes
+from sqlpriv.dialect.division.rewrites.column_owners import alias_of, columns_in
+from sqlpriv.dialect.marks import SHOWN_NAME, clauses_mark, duckdb_call, duckdb_name, row_count
+
+_SHAPING = ("group", "having", "qualify", "offset", "windows", "with_")
+
+
+def with_existence_counted(root: exp.Expr, reads_private: Callable[[exp.Expr], bool]) -> None:
+    """Rewrites EXISTS where the query around it has no private rows of its own."""
+    for node in list(root.find_all(exp.Exists)):
+        query, around = node.this, node.find_ancestor(exp.Select)
+        if isinstance(query, exp.Select) and around is not None and reads_private(query):
+            of_rows = any(reads_private(source) for source in sources_of(around))
+            if not of_rows and _is_of_itself(query) and _gives_rows(query):
+                node.replace(_count_test(query, duckdb_name(node)))
+
+
+def sources_of(select: exp.Select) -> list[exp.Expr]:
+    """Returns the parts of a query's FROM."""
+    source = select.args.get("from_")
+    first = [] if source is None else [source.this]
+    joined = [join.this for join in select.args.get("joins") or ()]
+    return [*first, *joined, *(select.args.get("laterals") or ())]
+
+
+def _is_of_itself(query: exp.Select) -> bool:
+    """Returns whether every column that names its table is of the query, or of one inside it."""
+    aliases = {
+        alias_of(source) for select in query.find_all(exp.Select) for source in sources_of(select)
+    }
+    return all(column.table.lower() in {"", *aliases} for column in columns_in(query))
+
+
+def _gives_rows(query: exp.Select) -> bool:
+    """Returns whether a query gives a row for each row of its FROM and WHERE."""
+    limit = query.args.get("limit")
+    keeps_some = limit is None or limit.expression.name not in ("", "0")
+    plain = not any(query.args.get(clause) for clause in _SHAPING)
+    return keeps_some and plain and not any(map(is_aggregate, own_nodes(query)))
+
+
+def _count_test(query: exp.Select, name: str) -> exp.Expr:
+    test = exp.GT(this=row_count(), expression=duckdb_call("error", row_count()))
+    price = [item.copy() for item in query.expressions if clauses_mark(item)]
+    counted = query.copy()
+    for clause in ("order", "limit", "distinct"):
+        counted.set(clause, None)
+    counted.set("expressions", [*price, test])
+    subquery = exp.Subquery(this=counted)
+    subquery.meta[SHOWN_NAME] = name
+    return subquery

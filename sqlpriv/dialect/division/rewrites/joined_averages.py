@@ -1,0 +1,206 @@
+"""Aggregates of many units, joined by their keys: each stands where it is used.
+
+    SELECT COUNT(*) FROM grades g
+    JOIN (SELECT course, AVG(score) AS m FROM grades GROUP BY course) c ON c.course = g.course
+    WHERE g.score > c.m
+    ──► SELECT COUNT(*) FROM grades g
+        WHERE g.score > (SELECT AVG(a.score) FROM grades a WHERE a.course = g.course)
+          AND g.course IS NOT NULL
+
+Each row meets the one group of its key: where the subquery reads all rows of the table that the key
+is of, every key but NULL has one. Of a LEFT JOIN no row is left out, whatever is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlglot import exp
+
+from sqlpriv.dialect.common_tables import bare_name, common_table
+from sqlpriv.dialect.division.named_terms import common_text, is_aggregate, output_name
+from sqlpriv.dialect.division.outer_keys import ColumnsOf
+from sqlpriv.dialect.division.parts import NotDivisible, own_nodes
+from sqlpriv.dialect.division.rewrites.column_owners import (
+    alias_of,
+    column_names,
+    columns_in,
+    conjuncts_of,
+)
+from sqlpriv.dialect.division.rewrites.existence import sources_of
+from sqlpriv.dialect.division.rewrites.lateral_rows import take_joins_out, write_values
+from sqlpriv.dialect.division.unit_windows import RowNames
+from sqlpriv.dialect.marks import MARK, function_name
+from sqlpriv.statements.keywords import words
+
+OWN = "__of_key"
+_NULL_OF_NO_ROWS = words("sum avg mean min max median stddev stddev_pop variance var_pop")
+_OTHER = ("having", "qualify", "order", "limit", "offset", "distinct", "windows", "with_", "joins")
+
+
+def with_averages_in_place(
+    root: exp.Expr,
+    reads_private: Callable[[exp.Expr], bool],
+    columns_of: ColumnsOf,
+    row_names: RowNames,
+) -> None:
+    """Takes joins with aggregates by keys that many units share out of queries over private rows.
+
+    Args:
+        root: Holds the query.
+        reads_private: Whether a part reads private rows.
+        columns_of: The columns of a stored table.
+        row_names: Tells which columns of a table name units.
+    """
+    for select in list(root.find_all(exp.Select)):
+        first = select.args.get("from_")
+        if first is None or not reads_private(first.this):
+            continue
+
+        def write(select: exp.Select, join: exp.Join) -> None:
+            _write_aggregates(select, join, reads_private, columns_of, row_names)
+
+        take_joins_out(select, write)
+
+
+def _write_aggregates(
+    select: exp.Select,
+    join: exp.Join,
+    reads_private: Callable[[exp.Expr], bool],
+    columns_of: ColumnsOf,
+    row_names: RowNames,
+) -> None:
+    query = _grouped_query(join.this)
+    source = query.args.get("from_")
+    table = source.this if source is not None else None
+    if not _is_stored(table) or any(query.args.get(clause) for clause in _OTHER):
+        raise NotDivisible("other than groups of one table")
+    assert isinstance(table, exp.Table)
+    if not reads_private(table):
+        raise NotDivisible("public groups are joined as they stand")
+    keys = [key.unalias() for key in query.args["group"].expressions]
+    units = row_names(bare_name(table))[1]
+    own_names = columns_of(bare_name(table)) or ()
+    plain = all(isinstance(key, exp.Column) and key.name.lower() in own_names for key in keys)
+    if not keys or not plain or any(key.name.lower() in units for key in keys):
+        raise NotDivisible("keys of one unit are joined as they stand")
+    side = str(join.args.get("side") or "").upper()
+    if side not in ("", "LEFT") or join.args.get("method") or join.args.get("kind"):
+        raise NotDivisible("another join")
+    equal = _outer_keys(select, join, query, keys, columns_of)
+    if not side and (query.args.get("where") is not None or not _are_of(equal, select, table)):
+        raise NotDivisible("a key may have no group")
+    values: dict[str, exp.Expr] = {}
+    for item in query.expressions:
+        name = output_name(item).partition(MARK)[0].lower()
+        if any(map(is_aggregate, own_nodes(item))):
+            value = item.unalias()
+            if side and not _is_null_of_no_rows(value):
+                raise NotDivisible("a number where there is no group")
+            values[name] = _of_key(query, table, value, keys, equal)
+        elif not side:
+            place = [common_text(key) for key in keys].index(common_text(item.unalias()))
+            values[name] = equal[place].copy()
+    using = [name.name.lower() for name in join.args.get("using") or ()]
+    others = [one for one in sources_of(select) if one is not join.this]
+    hidden = {name for one in others for name in column_names(one, columns_of) or ()} - {*using}
+    replaced = {name: value for name, value in values.items() if name not in using}
+    missing = [
+        exp.Not(this=exp.Is(this=key.copy(), expression=exp.Null())) for key in equal if not side
+    ]
+    write_values(select, join, alias_of(join.this), replaced, hidden, missing)
+
+
+def _grouped_query(source: exp.Expr) -> exp.Select:
+    """Returns the query with GROUP BY that a part of FROM is."""
+    query = source.this.unnest() if isinstance(source, exp.Subquery) else None
+    if isinstance(source, exp.Table) and (cte := common_table(source)) is not None:
+        query = None if cte.args["alias"].columns else cte.this
+    alias = source.args.get("alias")
+    if not isinstance(query, exp.Select) or (alias is not None and alias.columns):
+        raise NotDivisible("no query")
+    group = query.args.get("group")
+    if group is None or {name for name, value in group.args.items() if value} - {"expressions"}:
+        raise NotDivisible("no keys")
+    return query
+
+
+def _is_stored(source: exp.Expr | None) -> bool:
+    is_name = isinstance(source, exp.Table) and isinstance(source.this, exp.Identifier)
+    return is_name and common_table(source) is None  # type: ignore[arg-type]  # a table
+
+
+def _outer_keys(
+    select: exp.Select,
+    join: exp.Join,
+    query: exp.Select,
+    keys: list[exp.Expr],
+    columns_of: ColumnsOf,
+) -> list[exp.Column]:
+    """Returns the column that each key is equated with; NotDivisible where ON says otherwise."""
+    alias, texts = alias_of(join.this), [common_text(key) for key in keys]
+    names = {
+        output_name(item).partition(MARK)[0].lower(): common_text(item.unalias())
+        for item in query.expressions
+    }
+    others = [one for one in sources_of(select) if one is not join.this]
+    equal: dict[str, exp.Column] = {}
+    for name in join.args.get("using") or ():
+        holders = [
+            one for one in others if name.name.lower() in (column_names(one, columns_of) or ())
+        ]
+        if len(holders) != 1:
+            raise NotDivisible("USING of several tables")
+        outer = exp.column(name.name, table=alias_of(holders[0]), quoted=True)
+        equal[names.get(name.name.lower(), "")] = outer
+    for test in conjuncts_of(join.args.get("on")):
+        sides = [test.this, test.expression] if isinstance(test, exp.EQ) else []
+        inner = [x for x in sides if isinstance(x, exp.Column) and x.table.lower() == alias]
+        outer_sides = [x for x in sides if isinstance(x, exp.Column) and x.table.lower() != alias]
+        if len(inner) != 1 or len(outer_sides) != 1 or not outer_sides[0].table:
+            raise NotDivisible("other than equal keys")
+        equal[names.get(inner[0].name.lower(), "")] = outer_sides[0]
+    if {*equal} != {*texts}:
+        raise NotDivisible("not all of the keys")
+    return [equal[text] for text in texts]
+
+
+def _are_of(columns: list[exp.Column], select: exp.Select, table: exp.Table) -> bool:
+    """Returns whether columns are of this stored table, in the query around."""
+    owners = {alias_of(one): one for one in sources_of(select)}
+    owner = owners.get(columns[0].table.lower())
+    of_one = len({column.table.lower() for column in columns}) == 1
+    return of_one and _is_stored(owner) and bare_name(owner) == bare_name(table)  # type: ignore[arg-type]  # a table
+
+
+def _is_null_of_no_rows(value: exp.Expr) -> bool:
+    """Returns whether an output is one aggregate that is NULL where there are no rows."""
+    call = value.this if isinstance(value, exp.Filter) else value
+    return is_aggregate(call) and function_name(call) in _NULL_OF_NO_ROWS
+
+
+def _of_key(
+    query: exp.Select,
+    table: exp.Table,
+    item: exp.Expr,
+    keys: list[exp.Expr],
+    equal: list[exp.Column],
+) -> exp.Expr:
+    """Returns an aggregate over the rows of one key, as a subquery."""
+    own = {alias_of(table), ""}
+
+    def of_own_table(node: exp.Expr) -> exp.Expr:
+        written = node.copy()
+        for column in [written] if isinstance(written, exp.Column) else columns_in(written):
+            if column.table.lower() not in own:
+                raise NotDivisible("a column of another table")
+            column.set("table", exp.to_identifier(OWN))
+        return written
+
+    rows = exp.Table(this=table.this.copy(), alias=exp.TableAlias(this=exp.to_identifier(OWN)))
+    written = exp.Select(expressions=[of_own_table(item)]).from_(rows, copy=False)
+    if (where := query.args.get("where")) is not None:
+        written.where(of_own_table(where.this), copy=False)
+    for key, outer in zip(keys, equal, strict=True):
+        written.where(exp.EQ(this=of_own_table(key), expression=outer.copy()), copy=False)
+    return exp.Subquery(this=written)

@@ -106,8 +106,8 @@ def _private_scalars(select: t.Select, contracts: Contracts) -> list[t.Subquery]
             raise Refused.at(
                 part.pos,
                 "this subquery is about rows of other units, anew for each row around it",
-                "compare with one number for all, with the unit's own rows, or look at one column "
-                "with a public list, by an equality",
+                "compare with one number for all, with the unit's own rows, or look at columns "
+                "with public lists, by equalities",
             )
     return private
 
@@ -120,9 +120,9 @@ def value_of(part: t.Subquery | t.InQuery, rows: pa.Table, contracts: Contracts)
         items = tuple(t.Literal(value, part.pos) for value in values)
         empty = t.Literal(part.negated, part.pos)
         return t.InList(part.arg, items, part.negated, part.pos) if items else empty
-    keyed = keyed_subquery(part, contracts) if rows.num_columns == 2 else None
+    keyed = keyed_subquery(part, contracts) if rows.num_columns > 1 else None
     if keyed is not None:
-        return _lookup(part, keyed.column, rows)
+        return _lookup(part, keyed.columns, rows)
     if rows.num_columns != 1 or rows.num_rows > 1:
         raise Refused.at(part.pos, ONE_VALUE, ONE_AGGREGATE)
     value = rows.column(0)[0].as_py() if rows.num_rows else None
@@ -188,19 +188,22 @@ def _with_lookups(select: t.Select, contracts: Contracts, access: Access) -> t.S
             # a table of the subquery may be called as the row's alias is
             source = f"{_VALUES} AS {quote_name(looked_up.alias)}"
             text = f"SELECT {quote_name(column.name)}, ({part.text}) FROM {source}"
-            lookups[part] = _lookup(part, column, access.sql.run_alone(rows, text, part.parameters))
+            lookups[part] = _lookup(
+                part, (column,), access.sql.run_alone(rows, text, part.parameters)
+            )
     with_numbers: t.Select = with_values(select, lookups)
     return with_numbers
 
 
-def _lookup(part: t.Subquery, column: t.Name, answers: pa.Table) -> t.Node:
-    """Returns the numbers that a subquery has, by the value of the column that it looks at.
+def _lookup(part: t.Subquery, columns: Sequence[t.Name], answers: pa.Table) -> t.Node:
+    """Returns the numbers that a subquery has, by the values of the columns that it looks at.
 
     Raises:
         Refused: They are no numbers.
     """
-    keys, values = (answers.column(i).to_pylist() for i in (0, 1))
-    answered = {k: v for k, v in zip(keys, values, strict=True) if v is not None}
+    *keys, values = (column.to_pylist() for column in answers.columns)
+    rows = zip(zip(*keys, strict=True), values, strict=True)
+    answered = {key: value for key, value in rows if value is not None}
     numbers = {k: float(v) for k, v in answered.items() if type(v) in (int, float, Decimal)}
     if len(numbers) < len(answered) or not all(map(math.isfinite, numbers.values())):
         raise Refused.at(
@@ -208,7 +211,7 @@ def _lookup(part: t.Subquery, column: t.Name, answers: pa.Table) -> t.Node:
             "a subquery that looks at the row around it gives a number",
             "select one aggregate",
         )
-    return number_by_key(part, column, numbers)
+    return number_by_key(part, columns, numbers)
 
 
 def _as_literal(value: Any) -> Value:

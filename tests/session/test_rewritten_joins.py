@@ -80,6 +80,11 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
             "WHERE c.course IS NULL",
             "many units",
         ),
+        (
+            "SELECT c.course FROM courses c LEFT JOIN pupils p ON p.course = c.course "
+            "WHERE p.score IS NULL",
+            "without a private one",
+        ),
         ("SELECT COUNT(*) AS n FROM pupils p ASOF JOIN courses c ON p.course >= c.course", "ASOF"),
     ],
 )

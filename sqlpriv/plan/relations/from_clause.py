@@ -161,7 +161,8 @@ class FromReader:
         if kind == "inner" and right.private and not left.private:
             left, right = right, left
         keeps_public = right.private and not left.private
-        if keeps_public and not (outermost and kind == "left"):
+        kept_source = join.left if join.kind == "left" else join.right
+        if keeps_public and not (outermost and kind == "left" and _is_of_tables(kept_source)):
             raise refuse(
                 place,
                 "a join that keeps public rows without private ones is not read here",
@@ -337,6 +338,14 @@ class FromReader:
                 )
                 outputs[(item.alias or default_name(item)).lower()] = (item.expr, expr)
         return project(rows, outputs, alias, self.naming)
+
+
+def _is_of_tables(source: t.Source) -> bool:
+    """Returns whether a part of FROM has all rows of its tables, so that their columns list its
+    groups."""
+    if isinstance(source, t.Joined):
+        return _is_of_tables(source.left) and _is_of_tables(source.right)
+    return isinstance(source, t.Table)
 
 
 def _star_columns(star: t.Name, binder: Binder) -> dict[str, tuple[t.Node, a.Expr]]:

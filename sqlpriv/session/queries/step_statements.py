@@ -35,7 +35,10 @@ def with_price_share(select: t.Select, price: Price | None, parts: int) -> t.Sel
 
 def with_output_names(select: t.Select) -> t.Select:
     """Returns the statement with a name for every output: values are put into them later."""
-    items = [replace(item, alias=item.alias or item.text) for item in select.items]
+    items = []
+    for item in select.items:
+        own = item.expr.name if isinstance(item.expr, t.Name) and item.expr.name != "*" else ""
+        items.append(replace(item, alias=item.alias or own or item.text))
     return replace(select, items=tuple(items))
 
 

@@ -15,4 +15,6 @@ SELECT m.first, COUNT(s.sid) AS n FROM (SELECT DISTINCT date_trunc('month', d) A
 SELECT m.moy, COUNT(s.sid) AS n, n / SUM(n) OVER () AS share FROM (SELECT DISTINCT moy FROM days) m LEFT JOIN sales s ON month(s.sold) = m.moy GROUP BY m.moy QUALIFY n > 0;
 SELECT g.k, SUM(CASE WHEN s.channel = 'web' THEN 1 ELSE 0 END) AS w, COUNT(*) FILTER (WHERE s.qty > 2) AS q, COUNT(CASE WHEN s.qty > 3 THEN 1 END) AS r FROM range(1, 7) g (k) LEFT JOIN sales s ON s.store = g.k GROUP BY g.k;
 SELECT g.k, COUNT(s.sid) AS n FROM range(1, 7) g (k) LEFT JOIN sales s ON s.store = g.k AND s.channel = 'web' AND g.k > 1 WHERE g.k < 6 GROUP BY g.k ORDER BY n DESC, g.k LIMIT 3;
-SELECT strftime(m.month, '%Y-%m') AS ym, COUNT(s.sid) AS n FROM (SELECT unnest(generate_series(DATE '2022-01-01', DATE '2024-02-01', INTERVAL 1 MONTH)) AS month) m LEFT JOIN sales s ON strftime(s.sold, '%Y-%m') = strftime(m.month, '%Y-%m') GROUP BY 1 ORDER BY 1
+SELECT strftime(m.month, '%Y-%m') AS ym, COUNT(s.sid) AS n FROM (SELECT unnest(generate_series(DATE '2022-01-01', DATE '2024-02-01', INTERVAL 1 MONTH)) AS month) m LEFT JOIN sales s ON strftime(s.sold, '%Y-%m') = strftime(m.month, '%Y-%m') GROUP BY 1 ORDER BY 1;
+WITH spring AS (SELECT d FROM days WHERE y = 2022 AND moy = 3) SELECT spring.d, COUNT(s.sid) AS n FROM spring LEFT JOIN sales s ON s.sold = spring.d GROUP BY spring.d;
+SELECT t.city, COUNT(s.sid) AS n FROM (SELECT store, city FROM stores WHERE state = 'DE') t LEFT JOIN sales s ON s.store = t.store GROUP BY t.city

@@ -78,7 +78,7 @@ def _write_aggregates(
     assert isinstance(table, exp.Table)
     if not reads_private(table):
         raise NotDivisible("public groups are joined as they stand")
-    keys = [key.unalias() for key in query.args["group"].expressions]
+    keys = [_key(term, query) for term in query.args["group"].expressions]
     units = row_names(bare_name(table))[1]
     own_names = columns_of(bare_name(table)) or ()
     plain = all(isinstance(key, exp.Column) and key.name.lower() in own_names for key in keys)
@@ -109,6 +109,15 @@ def _write_aggregates(
         exp.Not(this=exp.Is(this=key.copy(), expression=exp.Null())) for key in equal if not side
     ]
     write_values(select, join, alias_of(join.this), replaced, hidden, missing)
+
+
+def _key(term: exp.Expr, query: exp.Select) -> exp.Expr:
+    """Returns a key of GROUP BY, where a number is the output of that place."""
+    number = int(term.name) if isinstance(term, exp.Literal) and term.name.isdecimal() else 0
+    if not 1 <= number <= len(query.expressions):
+        return term.unalias()
+    output: exp.Expr = query.expressions[number - 1].unalias()
+    return output
 
 
 def _grouped_query(source: exp.Expr) -> exp.Select:

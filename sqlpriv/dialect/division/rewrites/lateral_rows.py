@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from sqlglot import exp
 
-from sqlpriv.dialect.division.named_terms import is_aggregate, output_name
+from sqlpriv.dialect.division.named_terms import common_text, is_aggregate, output_name
 from sqlpriv.dialect.division.outer_keys import ColumnsOf
 from sqlpriv.dialect.division.parts import NotDivisible, own_nodes
 from sqlpriv.dialect.division.rewrites.column_owners import (
@@ -136,8 +136,25 @@ def write_values(
             written.set(part, held.transform(value))
     for test in tests:
         written.where(test.transform(value), copy=False)
+    _name_subquery_keys(select, written)
     for part in _PARTS:
         select.set(part, written.args.get(part))
+
+
+def _name_subquery_keys(select: exp.Select, written: exp.Select) -> None:
+    """Writes keys of GROUP BY that became subqueries as the names of the outputs that they are: the
+    planner joins the subqueries of outputs."""
+    names = {
+        common_text(item.unalias()): item.alias_or_name
+        for item in select.expressions
+        if not clauses_mark(item)
+    }
+    before, after = select.args.get("group"), written.args.get("group")
+    if before is None or after is None:
+        return
+    for old, new in zip(before.expressions, list(after.expressions), strict=True):
+        if new.find(exp.Query) and not old.find(exp.Query) and common_text(old) in names:
+            new.replace(exp.column(names[common_text(old)], quoted=True))
 
 
 def _makes_rows(node: exp.Expr) -> bool:
@@ -153,6 +170,15 @@ def _output(item: exp.Expr, value: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
     return exp.alias_(changed, item.name, quoted=True)
 
 
+def _of_query(node: exp.Expr, query: exp.Select) -> exp.Expr:
+    """Returns an aggregate as a subquery of its own; another node as it is."""
+    if not is_aggregate(node):
+        return node
+    counted = query.copy()
+    counted.set("expressions", [node.copy()])
+    return exp.Subquery(this=counted)
+
+
 def _values(query: exp.Select, source: exp.Expr, is_counted: bool) -> dict[str, exp.Expr]:
     """Returns what stands for each column, by its lower-case name."""
     names = identifier_names(source.args["alias"].columns) or [
@@ -164,11 +190,8 @@ def _values(query: exp.Select, source: exp.Expr, is_counted: bool) -> dict[str, 
         raise NotDivisible("no row of the left side's own")
     values: dict[str, exp.Expr] = {}
     for name, item in zip(names, query.expressions, strict=True):
+        one = item.unalias().copy()
         if is_counted:
-            counted = query.copy()
-            counted.set("expressions", [item.unalias().copy()])
-            values[name] = exp.Subquery(this=counted)
-        else:
-            one = item.unalias().copy()
-            values[name] = exp.Paren(this=one) if columns_in(one) else one
+            one = one.transform(lambda node: _of_query(node, query))
+        values[name] = exp.Paren(this=one) if columns_in(one) else one
     return values

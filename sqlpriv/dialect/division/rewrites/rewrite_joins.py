@@ -13,6 +13,7 @@ from sqlpriv.dialect.division.rewrites.existence import with_existence_counted
 from sqlpriv.dialect.division.rewrites.joined_averages import with_averages_in_place
 from sqlpriv.dialect.division.rewrites.kept_periods import with_kept_periods
 from sqlpriv.dialect.division.rewrites.lateral_rows import with_lateral_columns
+from sqlpriv.dialect.division.rewrites.public_partners import with_partners_tested
 from sqlpriv.dialect.division.unit_windows import RowNames
 from sqlpriv.errors import Refused
 
@@ -29,6 +30,7 @@ def rewrite_joins(columns_of: ColumnsOf, row_names: RowNames, run: RunPublic) ->
     def rewrite(root: exp.Expr, reads_private: Callable[[exp.Expr], bool]) -> Refused | None:
         with_lateral_columns(root, reads_private, columns_of)
         with_averages_in_place(root, reads_private, columns_of, row_names)
+        with_partners_tested(root, reads_private, columns_of)
         refusal = with_kept_periods(root, reads_private, columns_of, run)
         with_existence_counted(root, reads_private)
         return refusal

@@ -108,6 +108,13 @@ def test_a_period_beyond_the_domain_has_no_rows(session: Session) -> None:
     assert all(row["n"] > 500 for row in rows[:2])  # of 1,050 and 950; sigma is below 10
 
 
+def test_a_kept_period_has_its_half_width(session: Session) -> None:
+    table = session.execute(
+        f"SELECT s.m, COUNT(p.id) AS n, ERROR(COUNT(p.id)) AS e {BY_MONTH} GROUP BY s.m ORDER BY 1"
+    ).table
+    assert [e is not None and e > 0 for e in table.column("e").to_pylist()[:2]] == [True, True]
+
+
 def test_existence_costs_what_a_count_costs(session: Session) -> None:
     exists = "SELECT EXISTS (SELECT * FROM pupils WHERE score > 98) AS e"
     count = "SELECT COUNT(*) AS n FROM pupils WHERE score > 98"

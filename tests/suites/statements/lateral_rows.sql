@@ -8,4 +8,8 @@ SELECT COUNT(*) AS n FROM people p JOIN LATERAL (SELECT p.age + p.hours AS both)
 SELECT c.country, AVG(x.n) AS a FROM customers c, LATERAL (SELECT COUNT(*) AS n FROM sales s WHERE s.cid = c.cid) x GROUP BY c.country;
 SELECT c.country, COUNT(*) AS n FROM customers c JOIN LATERAL (SELECT COUNT(*) AS k FROM sales s WHERE s.cid = c.cid AND s.channel = 'web') x ON true WHERE x.k >= 1 GROUP BY c.country;
 SELECT c.country, SUM(x.q) AS q, AVG(x.n) AS a FROM customers c LEFT JOIN LATERAL (SELECT COUNT(*) AS n, SUM(s.qty) AS q FROM sales s WHERE s.cid = c.cid) x ON true GROUP BY c.country;
-SELECT x.big, COUNT(*) AS n FROM customers c, LATERAL (SELECT COUNT(*) FILTER (WHERE s.qty > 3) > 0 AS big FROM sales s WHERE s.cid = c.cid) x GROUP BY x.big
+SELECT x.big, COUNT(*) AS n FROM customers c, LATERAL (SELECT COUNT(*) FILTER (WHERE s.qty > 3) > 0 AS big FROM sales s WHERE s.cid = c.cid) x GROUP BY x.big;
+-- postgres
+SELECT p.sex, COUNT(*) AS n FROM people p CROSS JOIN LATERAL (SELECT p.age + p.hours AS both) x WHERE x.both > 60 GROUP BY p.sex
+-- plain
+SELECT p.sex, COUNT(*) AS n FROM people p WHERE p.age + p.hours > 60 GROUP BY p.sex

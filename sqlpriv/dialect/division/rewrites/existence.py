@@ -16,7 +16,7 @@ from sqlglot import exp
 from sqlpriv.dialect.division.named_terms import is_aggregate
 from sqlpriv.dialect.division.parts import own_nodes
 from sqlpriv.dialect.division.rewrites.column_owners import alias_of, columns_in
-from sqlpriv.dialect.marks import SHOWN_NAME, clauses_mark, duckdb_call, duckdb_name, row_count
+from sqlpriv.dialect.marks import clauses_mark, duckdb_call, duckdb_name, row_count
 
 _SHAPING = ("group", "having", "qualify", "offset", "windows", "with_")
 
@@ -28,7 +28,8 @@ def with_existence_counted(root: exp.Expr, reads_private: Callable[[exp.Expr], b
         if isinstance(query, exp.Select) and around is not None and reads_private(query):
             of_rows = any(reads_private(source) for source in sources_of(around))
             if not of_rows and _is_of_itself(query) and _gives_rows(query):
-                node.replace(_count_test(query, duckdb_name(node)))
+                _name_outputs(around)
+                node.replace(_count_test(query))
 
 
 def sources_of(select: exp.Select) -> list[exp.Expr]:
@@ -55,13 +56,22 @@ def _gives_rows(query: exp.Select) -> bool:
     return keeps_some and plain and not any(map(is_aggregate, own_nodes(query)))
 
 
-def _count_test(query: exp.Select, name: str) -> exp.Expr:
+def _name_outputs(select: exp.Select) -> None:
+    """Names the outputs with EXISTS as DuckDB does."""
+    items = [
+        exp.alias_(item, duckdb_name(item), quoted=True, copy=False)
+        if not isinstance(item, exp.Alias | exp.Column) and item.find(exp.Exists)
+        else item
+        for item in select.expressions
+    ]
+    select.set("expressions", items)
+
+
+def _count_test(query: exp.Select) -> exp.Expr:
     test = exp.GT(this=row_count(), expression=duckdb_call("error", row_count()))
     price = [item.copy() for item in query.expressions if clauses_mark(item)]
     counted = query.copy()
     for clause in ("order", "limit", "distinct"):
         counted.set(clause, None)
     counted.set("expressions", [*price, test])
-    subquery = exp.Subquery(this=counted)
-    subquery.meta[SHOWN_NAME] = name
-    return subquery
+    return exp.Subquery(this=counted)

@@ -254,6 +254,8 @@ class _KeptRows:
         arguments = _arguments(aggregate)
         if not arguments or not columns_in(arguments[0]):
             return False
+        if function_name(_call_of(aggregate)) == "error":
+            return is_aggregate(arguments[0]) and self._is_nothing_without_partner(arguments[0])
         return _is_null_of_null(arguments[0]) or _is_zero_in_sum(aggregate)
 
     # --- whose a column is ---

@@ -49,8 +49,8 @@ from sqlpriv.errors import Refused
 
 KEPT, ROWS = "__kept", "__rows"
 ROW_WITHOUT_PARTNER = Refused(
-    "a row that is kept without a private one would count here",
-    hint="aggregate a column of the private table: COUNT(o.id) counts rows with a partner",
+    "a written row without a private one would count here, and which these are is private",
+    hint="group by the written column, aggregate private ones (COUNT(t.id)), and filter in ON",
 )
 _NULL_OF_NULL = (exp.Paren, exp.Neg, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Cast, exp.Literal)
 _SHOWN = ("expressions", "having", "qualify", "order", "windows")

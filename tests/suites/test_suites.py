@@ -101,11 +101,7 @@ def test_keys_that_only_the_rows_know_are_refused(
     [
         ("(SELECT channel AS c, fee FROM sources LIMIT 3) s ON s.c = e.source", "met several"),
         ("(SELECT MAX(fee) AS f FROM sources GROUP BY since) s ON s.f > e.score", "met several"),
-        (
-            "(SELECT source, COUNT(*) AS n FROM events WHERE score > 1 GROUP BY source) s "
-            "USING (source)",
-            "units",
-        ),
+        ("(SELECT source, COUNT(*) AS n FROM events GROUP BY source) s USING (source)", "units"),
         ("(SELECT source FROM events ORDER BY score LIMIT 3) s USING (source)", "all units"),
     ],
 )

@@ -101,6 +101,10 @@ def _write_aggregates(
         elif not side:
             place = [common_text(key) for key in keys].index(common_text(item.unalias()))
             values[name] = equal[place].copy()
+    read = [column for column in columns_in(select) if column.find_ancestor(exp.Select) is select]
+    read_names = {c.name.lower() for c in read if c.table.lower() in ("", alias_of(join.this))}
+    if not any(isinstance(values.get(name), exp.Subquery) for name in read_names):
+        raise NotDivisible("none of its aggregates is used")
     using = [name.name.lower() for name in join.args.get("using") or ()]
     others = [one for one in sources_of(select) if one is not join.this]
     hidden = {name for one in others for name in column_names(one, columns_of) or ()} - {*using}

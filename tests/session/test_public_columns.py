@@ -9,6 +9,7 @@ import pytest
 
 import sqlpriv
 from sqlpriv.kernel.reader import Reader
+from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.session.access.free_sql import columns_read
 
 SETUP = """
@@ -62,9 +63,9 @@ def read(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
     columns: dict[str, list[str]] = {}
     rows = Reader.rows
 
-    def noted(self: Reader, table: str, *more: object) -> object:
-        answer = rows(self, table, *more)  # type: ignore[arg-type]  # as they came
-        columns[table] = answer.column_names
+    def noted(self: Reader, contract: TableContract, *more: object) -> object:
+        answer = rows(self, contract, *more)  # type: ignore[arg-type]  # as they came
+        columns[contract.table] = answer.column_names
         return answer
 
     monkeypatch.setattr(Reader, "rows", noted)

@@ -73,6 +73,33 @@ def test_released_tables_are_answered_exactly(connection):
     assert connection.execute("TABLE made LIMIT 3").fetchall()
 
 
+FAR = (
+    "SELECT 'infinity'::DATE, '-infinity'::TIMESTAMP, 'infinity'::TIMESTAMPTZ, DATE '0044-03-15"
+    " (BC)', TIMESTAMP '20000-01-01 01:02:03', DATE '2000-01-02', NULL::DATE"
+)
+
+
+def test_moments_that_python_does_not_have_come_as_postgresql_writes_them(connection):
+    """psycopg makes no values of them, either; its result has what was sent."""
+    cursor = connection.execute(FAR)
+    sent = [cursor.pgresult.get_value(0, at) for at in range(7)]
+    assert sent == [
+        b"infinity",
+        b"-infinity",
+        b"infinity",
+        b"0044-03-15 BC",
+        b"20000-01-01 01:02:03",
+        b"2000-01-02",
+        None,
+    ]
+    cursor = connection.execute(FAR, binary=True)
+    sent = [cursor.pgresult.get_value(0, at) for at in range(7)]
+    assert sent[:3] == [b"\x7f" + b"\xff" * 3, b"\x80" + b"\0" * 7, b"\x7f" + b"\xff" * 7]
+    days, moment = int.from_bytes(sent[3], signed=True), int.from_bytes(sent[4], signed=True)
+    assert [days, moment] == [-746117, 568025139723000000]  # of DuckDB's date_diff and epoch_us
+    assert sent[5:] == [b"\0\0\0\1", None]
+
+
 def test_parameters_of_every_type_come_back(connection):
     values = {
         "smallint": 7,

@@ -19,6 +19,7 @@ from typing import Any
 import pyarrow as pa
 
 from sqlpriv.errors import DataError
+from sqlpriv.interfaces.server.postgresql.encoding.far_moments import FarMoment
 from sqlpriv.interfaces.server.postgresql.encoding.wire import Field
 
 BOOL, BYTEA, INT8, INT2, INT4, TEXT, OID = 16, 17, 20, 21, 23, 25, 26
@@ -170,7 +171,7 @@ def encode(value: Any, oid: int, form: int) -> bytes | None:
     """Returns a value as a client asked for it.
 
     Args:
-        value: As `values.rows` gives it; None is NULL.
+        value: As `far_moments.rows` gives it; None is NULL.
         oid: Of the type that the client was told.
         form: 0 for text, 1 for binary.
     """
@@ -292,6 +293,8 @@ def _binary_numeric(value: Any, _oid: int) -> bytes:
 
 
 def _binary_time(value: Any, oid: int) -> bytes:
+    if isinstance(value, FarMoment):
+        return value.binary()
     if oid == DATE:
         return struct.pack("!i", (value - EPOCH.date()).days)
     if oid == TIME:

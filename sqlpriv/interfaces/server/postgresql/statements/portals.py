@@ -9,8 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from sqlpriv.errors import DataError
-from sqlpriv.interfaces.display import values as arrow_values
-from sqlpriv.interfaces.server.postgresql.encoding import wire
+from sqlpriv.interfaces.server.postgresql.encoding import far_moments, wire
 from sqlpriv.interfaces.server.postgresql.encoding import wire_values as v
 from sqlpriv.interfaces.server.postgresql.encoding.sqlstate import SqlStateError
 from sqlpriv.interfaces.server.postgresql.encoding.wire_parameters import decode
@@ -98,7 +97,7 @@ class Portal:
     def take_rows(self, count: int) -> list[tuple[Any, ...]]:
         """Returns the next rows, that many at most."""
         assert self.table is not None
-        rows = arrow_values.rows(self.table, self.position, count)
+        rows = far_moments.rows(self.table, self.position, count)
         self.position += len(rows)
         return rows
 

@@ -121,7 +121,7 @@ def test_a_classifier_is_tested_on_held_out_rows_or_says_that_it_is_not(owner: S
             'no released table "none"',
         ),
         ("EVALUATE SYNTHETIC TABLE twins AGAINST nobody STRATIFY BY sex", 'no table "nobody"'),
-        ("EVALUATE SYNTHETIC TABLE twins AGAINST people", "expected STRATIFY"),
+        ("EVALUATE SYNTHETIC TABLE twins AGAINST people", "AGAINST people STRATIFY BY sex"),
         ("EVALUATE SYNTHETIC TABLE twins AGAINST people STRATIFY BY id", "both have: sex"),
         ("EVALUATE SYNTHETIC TABLE twins AGAINST people STRATIFY BY sex, SEX", "named twice"),
         (f"{EVALUATE} OPTIONS (goal = 'x')", "no option goal"),

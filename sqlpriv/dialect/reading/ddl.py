@@ -179,6 +179,12 @@ def evaluate(c: TokenCursor) -> cmd.Evaluate:
     synthetic = c.table()
     c.expect("AGAINST")
     real = c.table()
+    if not c.at("STRATIFY"):
+        raise Refused.at(
+            c.peek(),
+            "EVALUATE compares the two tables group by group, and no groups are named",
+            f"name their columns: EVALUATE SYNTHETIC TABLE … AGAINST {real} STRATIFY BY sex",
+        )
     c.expect("STRATIFY", "BY")
     places = c.read_list(lambda: (c.peek(), c.name("a column of the strata")))
     strata = tuple(column for _, column in places)

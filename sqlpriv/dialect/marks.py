@@ -46,6 +46,12 @@ def function_name(node: object) -> str:
     return str(written).partition(MARK)[0].lower()
 
 
+def call_of(aggregate: exp.Expr) -> exp.Expr:
+    """Returns the call of an aggregate, without the FILTER behind it."""
+    call: exp.Expr = aggregate.this if isinstance(aggregate, exp.Filter) else aggregate
+    return call
+
+
 def duckdb_call(name: str, *args: exp.Expr) -> exp.Expr:
     """Returns a call of a function of DuckDB's."""
     return exp.Anonymous(this=name, expressions=list(args))

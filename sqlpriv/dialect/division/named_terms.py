@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import ErrorLevel, SqlglotError
 
+from sqlpriv.dialect.division.parts import NotDivisible
 from sqlpriv.dialect.division.value_frequencies import NAMES
 from sqlpriv.dialect.marks import MARK, SHOWN_NAME, duckdb_name, function_name
 
@@ -53,6 +55,20 @@ def _in_lower_case(node: exp.Expr) -> exp.Expr:
     elif name := function_name(node):
         node.set("this", name + str(node.this).partition(MARK)[2])
     return node
+
+
+def term_of_number(term: exp.Expr, items: Sequence[exp.Expr]) -> exp.Expr:
+    """Returns a term of GROUP BY; for a number, the output of that place.
+
+    Raises:
+        NotDivisible: There is no such output.
+    """
+    if not isinstance(term, exp.Literal) or term.is_string or not term.name.isdecimal():
+        return term
+    if not 1 <= int(term.name) <= len(items):
+        raise NotDivisible("no such output")
+    output: exp.Expr = items[int(term.name) - 1].unalias()
+    return output
 
 
 def output_name(item: exp.Expr) -> str:

@@ -16,7 +16,14 @@ from sqlglot import exp
 
 from sqlpriv.dialect.common_tables import bare_name, common_table
 from sqlpriv.dialect.division.parts import NotDivisible
-from sqlpriv.dialect.marks import MARK, duckdb_call, duckdb_name, function_name, marked_name
+from sqlpriv.dialect.marks import (
+    MARK,
+    call_of,
+    duckdb_call,
+    duckdb_name,
+    function_name,
+    marked_name,
+)
 
 _BEHIND = ("where", "qualify", "order", "limit", "offset", "distinct", "windows")
 _COUNTS = ("count", "count_if", "countif")
@@ -136,4 +143,4 @@ def look_up(
 
 
 def _is_count(node: exp.Expr) -> bool:
-    return function_name(node.this if isinstance(node, exp.Filter) else node) in _COUNTS
+    return function_name(call_of(node)) in _COUNTS

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from sqlpriv.dialect.division.parts import NotDivisible
-from sqlpriv.dialect.marks import duckdb_call, function_name, row_count
+from sqlpriv.dialect.marks import call_of, duckdb_call, function_name, row_count
 
 SEVERAL_SETS = ("rollup", "cube", "grouping sets")
 VALUE, COUNTED, ERROR = "__value", "__n", "__e"
@@ -44,7 +44,7 @@ def is_of_frequencies(node: exp.Expr, *, ends: bool = False) -> bool:
         node: The aggregate.
         ends: MIN and MAX are taken for such: of texts, say, which have no bounds.
     """
-    call = node.this if isinstance(node, exp.Filter) else node
+    call = call_of(node)
     name = function_name(call)
     if not name or not call.expressions:
         return False

@@ -36,7 +36,7 @@ OVERLAPPING = Refused(
     hint="join them by an equality with values that differ, or by ranges of numbers that do not "
     "overlap: x BETWEEN v.low AND v.high",
 )
-KEPT = Refused(
+ROW_WITHOUT_PARTNER = Refused(
     "a written row without a private one would count here, and which these are is private",
     hint="group by the written column, aggregate private ones (COUNT(t.id)), and filter in ON",
 )
@@ -59,7 +59,7 @@ def with_written_rows(root: exp.Expr, reads_private: Callable[[exp.Expr], bool])
         try:
             _put_private_first(select, reads_private)
         except NotDivisible:
-            refusal = KEPT
+            refusal = ROW_WITHOUT_PARTNER
         if not isinstance(source.this, exp.Table) or not reads_private(source.this):
             continue
         for join in list(select.args.get("joins") or ()):
@@ -81,7 +81,7 @@ def _put_private_first(select: exp.Select, reads_private: Callable[[exp.Expr], b
     rows = _rows_of(source.this) if joins else None
     if rows is None or not isinstance(joins[0].this, exp.Table) or not reads_private(joins[0].this):
         return
-    side = str(joins[0].args.get("side") or "").upper()
+    side = joins[0].side
     if side not in ("", "LEFT"):
         return
     if side and not _adds_nothing(select, rows):

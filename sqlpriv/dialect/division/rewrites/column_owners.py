@@ -1,20 +1,42 @@
-"""Which part of FROM a column is of, as far as names tell."""
+"""Which part of FROM a column, and a condition, is of, as far as names tell."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import TypeGuard
 
 from sqlglot import exp
 
 from sqlpriv.dialect.common_tables import bare_name, common_table
 from sqlpriv.dialect.division.named_terms import output_name
 from sqlpriv.dialect.division.outer_keys import ColumnsOf
+from sqlpriv.dialect.division.parts import NotDivisible
 from sqlpriv.dialect.marks import MARK, clauses_mark, marked_name
+
+
+def sources_of(select: exp.Select) -> list[exp.Expr]:
+    """Returns the parts of a query's FROM."""
+    source = select.args.get("from_")
+    first = [] if source is None else [source.this]
+    joined = [join.this for join in select.args.get("joins") or ()]
+    return [*first, *joined, *(select.args.get("laterals") or ())]
+
+
+def other_sources(select: exp.Select, join: exp.Join) -> list[exp.Expr]:
+    """Returns the parts of a query's FROM besides what is joined by one of its joins."""
+    return [source for source in sources_of(select) if source is not join.this]
 
 
 def alias_of(source: exp.Expr) -> str:
     """Returns the lower-case alias of a part of FROM, or its name; '' where it has none."""
     return source.alias_or_name.partition(MARK)[0].lower()
+
+
+def is_stored_table(source: exp.Expr | None) -> TypeGuard[exp.Table]:
+    """Returns whether a part of FROM names a stored table, and no query of WITH."""
+    is_name = isinstance(source, exp.Table) and isinstance(source.this, exp.Identifier)
+    return is_name and common_table(source) is None  # type: ignore[arg-type]  # a table
 
 
 def column_names(source: exp.Expr, columns_of: ColumnsOf) -> Collection[str] | None:
@@ -54,7 +76,12 @@ def _output_names(query: exp.Expr, columns_of: ColumnsOf) -> list[str] | None:
         return None if of_source is None else list(of_source)
     if any(item.is_star for item in items):
         return None
-    return [output_name(item).partition(MARK)[0].lower() for item in items]
+    return list(map(column_name, items))
+
+
+def column_name(output: exp.Expr) -> str:
+    """Returns the lower-case name of the column that an output is, without marks."""
+    return output_name(output).partition(MARK)[0].lower()
 
 
 def identifier_names(identifiers: Collection[exp.Expr]) -> list[str]:
@@ -79,3 +106,120 @@ def is_true(condition: exp.Expr) -> bool:
     if isinstance(condition, exp.Boolean):
         return bool(condition.this)
     return marked_name(condition).upper() == f"{MARK}TRUE"
+
+
+def using_columns(
+    select: exp.Select, join: exp.Join, columns_of: ColumnsOf
+) -> list[tuple[exp.Column, exp.Column]]:
+    """Returns the columns that USING equates: `(joined.k, other.k)` of `USING (k)`.
+
+    Raises:
+        NotDivisible: None or several of the other parts of FROM have such a column.
+    """
+    pairs = []
+    others = other_sources(select, join)
+    for name in join.args.get("using") or ():
+        (key,) = identifier_names([name])
+        holders = [source for source in others if key in (column_names(source, columns_of) or ())]
+        if len(holders) != 1:
+            raise NotDivisible("USING of several tables")
+        joined, other = (
+            exp.column(name.name, table=alias_of(source), quoted=True)
+            for source in (join.this, holders[0])
+        )
+        pairs.append((joined, other))
+    return pairs
+
+
+@dataclass(frozen=True)
+class SidesOfJoin:
+    """Whose columns are those of a query with one private source, which is joined last.
+
+    Args:
+        alias: The private source's, in lower case.
+        names: The lower-case names of the private source's columns.
+        spine: The same names by alias for the other sources; None where they cannot be told.
+    """
+
+    alias: str
+    names: Collection[str]
+    spine: Mapping[str, Collection[str] | None]
+
+    def is_private(self, node: exp.Expr) -> bool:
+        """Returns whether an expression has columns, all of the private source."""
+        columns = columns_in(node)
+        is_plain = not node.find(exp.Query)
+        return bool(columns) and is_plain and all(map(self.is_private_column, columns))
+
+    def is_of_spine(self, node: exp.Expr) -> bool:
+        """Returns whether an expression has no columns but those of other sources."""
+        return not node.find(exp.Query) and all(map(self._is_spine_column, columns_in(node)))
+
+    def is_private_column(self, column: exp.Column) -> bool:
+        """Returns whether a column is one of the private source."""
+        if column.table:
+            return column.table.lower() == self.alias
+        return _has(self.names, column) and not self._is_spine_column(column)
+
+    def _is_spine_column(self, column: exp.Column) -> bool:
+        if column.table:
+            return column.table.lower() in self.spine
+        return any(_has(names, column) for names in self.spine.values())
+
+
+def _has(names: Collection[str] | None, column: exp.Column) -> bool:
+    return column.name.partition(MARK)[0].lower() in (names or ())
+
+
+def sides_of_join(select: exp.Select, join: exp.Join, columns_of: ColumnsOf) -> SidesOfJoin:
+    """Returns whose columns are those of a query whose only private source is joined last.
+
+    Raises:
+        NotDivisible: The names of the private source's columns cannot be told.
+    """
+    names = column_names(join.this, columns_of)
+    if names is None:
+        raise NotDivisible("columns of unknown names")
+    spine = {
+        alias_of(source): column_names(source, columns_of) for source in other_sources(select, join)
+    }
+    return SidesOfJoin(alias_of(join.this), names, spine)
+
+
+@dataclass(frozen=True)
+class ConditionsOfJoin:
+    """What a join tests.
+
+    Args:
+        pairs: Equalities: an expression of private columns, and one of the spine's.
+        private: Conditions of private columns alone.
+        spine: Conditions of the spine's columns alone.
+    """
+
+    pairs: list[tuple[exp.Expr, exp.Expr]] = field(default_factory=list)
+    private: list[exp.Expr] = field(default_factory=list)
+    spine: list[exp.Expr] = field(default_factory=list)
+
+
+def conditions_of_join(
+    select: exp.Select, join: exp.Join, sides: SidesOfJoin, columns_of: ColumnsOf
+) -> ConditionsOfJoin:
+    """Returns what ON and USING test; nothing where ON has a condition of another kind.
+
+    Raises:
+        NotDivisible: None or several of the other parts of FROM have a column of USING.
+    """
+    conditions = ConditionsOfJoin([*using_columns(select, join, columns_of)])
+    for test in conjuncts_of(join.args.get("on")):
+        parts = [test.this, test.expression] if isinstance(test, exp.EQ) else []
+        private = [part for part in parts if sides.is_private(part)]
+        spine = [part for part in parts if sides.is_of_spine(part)]
+        if sides.is_private(test):
+            conditions.private.append(test)
+        elif sides.is_of_spine(test):
+            conditions.spine.append(test)
+        elif len(private) == len(spine) == 1:
+            conditions.pairs.append((private[0], spine[0]))
+        else:
+            return ConditionsOfJoin()
+    return conditions

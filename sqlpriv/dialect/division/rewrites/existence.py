@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from sqlpriv.dialect.division.named_terms import is_aggregate
 from sqlpriv.dialect.division.parts import own_nodes
-from sqlpriv.dialect.division.rewrites.column_owners import alias_of, columns_in
+from sqlpriv.dialect.division.rewrites.column_owners import alias_of, columns_in, sources_of
 from sqlpriv.dialect.marks import clauses_mark, duckdb_call, duckdb_name, row_count
 
 _SHAPING = ("group", "having", "qualify", "offset", "windows", "with_")
@@ -30,14 +30,6 @@ def with_existence_counted(root: exp.Expr, reads_private: Callable[[exp.Expr], b
             if not of_rows and _is_of_itself(query) and _gives_rows(query):
                 _name_outputs(around)
                 node.replace(_count_test(query))
-
-
-def sources_of(select: exp.Select) -> list[exp.Expr]:
-    """Returns the parts of a query's FROM."""
-    source = select.args.get("from_")
-    first = [] if source is None else [source.this]
-    joined = [join.this for join in select.args.get("joins") or ()]
-    return [*first, *joined, *(select.args.get("laterals") or ())]
 
 
 def _is_of_itself(query: exp.Select) -> bool:

@@ -18,19 +18,24 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from sqlpriv.dialect.common_tables import bare_name, common_table
-from sqlpriv.dialect.division.named_terms import common_text, is_aggregate, output_name
+from sqlpriv.dialect.division.named_terms import common_text, is_aggregate, term_of_number
 from sqlpriv.dialect.division.outer_keys import ColumnsOf
 from sqlpriv.dialect.division.parts import NotDivisible, own_nodes
 from sqlpriv.dialect.division.rewrites.column_owners import (
     alias_of,
+    column_name,
     column_names,
     columns_in,
     conjuncts_of,
+    identifier_names,
+    is_stored_table,
+    other_sources,
+    sources_of,
+    using_columns,
 )
-from sqlpriv.dialect.division.rewrites.existence import sources_of
-from sqlpriv.dialect.division.rewrites.lateral_rows import take_joins_out, write_values
+from sqlpriv.dialect.division.rewrites.joins_taken_out import take_joins_out, write_values
 from sqlpriv.dialect.division.unit_windows import RowNames
-from sqlpriv.dialect.marks import MARK, function_name
+from sqlpriv.dialect.marks import call_of, clauses_mark, function_name
 from sqlpriv.statements.keywords import words
 
 OWN = "__of_key"
@@ -52,15 +57,13 @@ def with_averages_in_place(
         columns_of: The columns of a stored table.
         row_names: Tells which columns of a table name units.
     """
-    for select in list(root.find_all(exp.Select)):
-        first = select.args.get("from_")
-        if first is None or not reads_private(first.this):
-            continue
 
-        def write(select: exp.Select, join: exp.Join) -> None:
-            _write_aggregates(select, join, reads_private, columns_of, row_names)
+    def write(select: exp.Select, join: exp.Join) -> None:
+        if not reads_private(select.args["from_"].this):
+            raise NotDivisible("a query over public rows")
+        _write_aggregates(select, join, reads_private, columns_of, row_names)
 
-        take_joins_out(select, write)
+    take_joins_out(root, write)
 
 
 def _write_aggregates(
@@ -73,26 +76,26 @@ def _write_aggregates(
     query = _grouped_query(join.this)
     source = query.args.get("from_")
     table = source.this if source is not None else None
-    if not _is_stored(table) or any(query.args.get(clause) for clause in _OTHER):
+    if not is_stored_table(table) or any(query.args.get(clause) for clause in _OTHER):
         raise NotDivisible("other than groups of one table")
-    assert isinstance(table, exp.Table)
     if not reads_private(table):
         raise NotDivisible("public groups are joined as they stand")
-    keys = [_key(term, query) for term in query.args["group"].expressions]
+    outputs = [item for item in query.expressions if not clauses_mark(item)]
+    keys = [term_of_number(term, outputs) for term in query.args["group"].expressions]
     units = row_names(bare_name(table))[1]
     own_names = columns_of(bare_name(table)) or ()
     plain = all(isinstance(key, exp.Column) and key.name.lower() in own_names for key in keys)
     if not keys or not plain or any(key.name.lower() in units for key in keys):
         raise NotDivisible("keys of one unit are joined as they stand")
-    side = str(join.args.get("side") or "").upper()
-    if side not in ("", "LEFT") or join.args.get("method") or join.args.get("kind"):
+    side = join.side
+    if side not in ("", "LEFT") or join.method or join.kind:
         raise NotDivisible("another join")
     equal = _outer_keys(select, join, query, keys, columns_of)
     if not side and (query.args.get("where") is not None or not _are_of(equal, select, table)):
         raise NotDivisible("a key may have no group")
     values: dict[str, exp.Expr] = {}
     for item in query.expressions:
-        name = output_name(item).partition(MARK)[0].lower()
+        name = column_name(item)
         if any(map(is_aggregate, own_nodes(item))):
             value = item.unalias()
             if side and not _is_null_of_no_rows(value):
@@ -105,23 +108,14 @@ def _write_aggregates(
     read_names = {c.name.lower() for c in read if c.table.lower() in ("", alias_of(join.this))}
     if not any(isinstance(values.get(name), exp.Subquery) for name in read_names):
         raise NotDivisible("none of its aggregates is used")
-    using = [name.name.lower() for name in join.args.get("using") or ()]
-    others = [one for one in sources_of(select) if one is not join.this]
+    using = identifier_names(join.args.get("using") or ())
+    others = other_sources(select, join)
     hidden = {name for one in others for name in column_names(one, columns_of) or ()} - {*using}
     replaced = {name: value for name, value in values.items() if name not in using}
     missing = [
         exp.Not(this=exp.Is(this=key.copy(), expression=exp.Null())) for key in equal if not side
     ]
     write_values(select, join, alias_of(join.this), replaced, hidden, missing)
-
-
-def _key(term: exp.Expr, query: exp.Select) -> exp.Expr:
-    """Returns a key of GROUP BY, where a number is the output of that place."""
-    number = int(term.name) if isinstance(term, exp.Literal) and term.name.isdecimal() else 0
-    if not 1 <= number <= len(query.expressions):
-        return term.unalias()
-    output: exp.Expr = query.expressions[number - 1].unalias()
-    return output
 
 
 def _grouped_query(source: exp.Expr) -> exp.Select:
@@ -138,11 +132,6 @@ def _grouped_query(source: exp.Expr) -> exp.Select:
     return query
 
 
-def _is_stored(source: exp.Expr | None) -> bool:
-    is_name = isinstance(source, exp.Table) and isinstance(source.this, exp.Identifier)
-    return is_name and common_table(source) is None  # type: ignore[arg-type]  # a table
-
-
 def _outer_keys(
     select: exp.Select,
     join: exp.Join,
@@ -152,20 +141,10 @@ def _outer_keys(
 ) -> list[exp.Column]:
     """Returns the column that each key is equated with; NotDivisible where ON says otherwise."""
     alias, texts = alias_of(join.this), [common_text(key) for key in keys]
-    names = {
-        output_name(item).partition(MARK)[0].lower(): common_text(item.unalias())
-        for item in query.expressions
-    }
-    others = [one for one in sources_of(select) if one is not join.this]
+    names = {column_name(item): common_text(item.unalias()) for item in query.expressions}
     equal: dict[str, exp.Column] = {}
-    for name in join.args.get("using") or ():
-        holders = [
-            one for one in others if name.name.lower() in (column_names(one, columns_of) or ())
-        ]
-        if len(holders) != 1:
-            raise NotDivisible("USING of several tables")
-        outer = exp.column(name.name, table=alias_of(holders[0]), quoted=True)
-        equal[names.get(name.name.lower(), "")] = outer
+    for joined, other in using_columns(select, join, columns_of):
+        equal[names.get(joined.name.lower(), "")] = other
     for test in conjuncts_of(join.args.get("on")):
         sides = [test.this, test.expression] if isinstance(test, exp.EQ) else []
         inner = [x for x in sides if isinstance(x, exp.Column) and x.table.lower() == alias]
@@ -183,12 +162,12 @@ def _are_of(columns: list[exp.Column], select: exp.Select, table: exp.Table) -> 
     owners = {alias_of(one): one for one in sources_of(select)}
     owner = owners.get(columns[0].table.lower())
     of_one = len({column.table.lower() for column in columns}) == 1
-    return of_one and _is_stored(owner) and bare_name(owner) == bare_name(table)  # type: ignore[arg-type]  # a table
+    return of_one and is_stored_table(owner) and bare_name(owner) == bare_name(table)
 
 
 def _is_null_of_no_rows(value: exp.Expr) -> bool:
     """Returns whether an output is one aggregate that is NULL where there are no rows."""
-    call = value.this if isinstance(value, exp.Filter) else value
+    call = call_of(value)
     return is_aggregate(call) and function_name(call) in _NULL_OF_NO_ROWS
 
 

@@ -18,12 +18,12 @@ from sqlpriv.dialect.division.outer_keys import ColumnsOf
 from sqlpriv.dialect.division.parts import NotDivisible
 from sqlpriv.dialect.division.rewrites.column_owners import (
     alias_of,
-    column_names,
     columns_in,
     conjuncts_of,
+    sources_of,
+    using_columns,
 )
-from sqlpriv.dialect.division.rewrites.existence import sources_of
-from sqlpriv.dialect.division.rewrites.lateral_rows import take_joins_out
+from sqlpriv.dialect.division.rewrites.joins_taken_out import take_joins_out
 
 
 def with_partners_tested(
@@ -42,21 +42,19 @@ def with_partners_tested(
             raise NotDivisible("public rows and one private source")
         _write_test(select, join, columns_of)
 
-    for select in list(root.find_all(exp.Select)):
-        take_joins_out(select, write)
+    take_joins_out(root, write)
 
 
 def _write_test(select: exp.Select, join: exp.Join, columns_of: ColumnsOf) -> None:
-    kind, side = (str(join.args.get(name) or "").upper() for name in ("kind", "side"))
     tests = _tests(select, join, columns_of)
     alias = alias_of(join.this)
     if not tests or not all(column.table for test in tests for column in columns_in(test)):
         raise NotDivisible("columns without their tables")
-    negated = kind == "ANTI"
-    if side == "LEFT" and kind in ("", "OUTER"):
+    negated = join.kind == "ANTI"
+    if join.side == "LEFT" and join.kind in ("", "OUTER"):
         negated = True
         _drop_null_test(select, alias, tests)
-    elif kind not in ("SEMI", "ANTI"):
+    elif not join.is_semi_or_anti_join:
         raise NotDivisible("another join")
     partner = exp.select("1").from_(join.this.copy())
     for test in tests:
@@ -68,18 +66,9 @@ def _write_test(select: exp.Select, join: exp.Join, columns_of: ColumnsOf) -> No
 
 def _tests(select: exp.Select, join: exp.Join, columns_of: ColumnsOf) -> list[exp.Expr]:
     """Returns the conditions of a join; NotDivisible where USING has several tables."""
-    tests = conjuncts_of(join.args.get("on"))
-    others = [source for source in sources_of(select) if source is not join.this]
-    for name in join.args.get("using") or ():
-        holders = [x for x in others if name.name.lower() in (column_names(x, columns_of) or ())]
-        if len(holders) != 1:
-            raise NotDivisible("USING of several tables")
-        sides = [
-            exp.column(name.name, table=alias_of(source), quoted=True)
-            for source in (join.this, holders[0])
-        ]
-        tests.append(exp.EQ(this=sides[0], expression=sides[1]))
-    return tests
+    pairs = using_columns(select, join, columns_of)
+    equalities = [exp.EQ(this=joined, expression=other) for joined, other in pairs]
+    return [*conjuncts_of(join.args.get("on")), *equalities]
 
 
 def _drop_null_test(select: exp.Select, alias: str, tests: list[exp.Expr]) -> None:

@@ -17,4 +17,7 @@ SELECT g.k, SUM(CASE WHEN s.channel = 'web' THEN 1 ELSE 0 END) AS w, COUNT(*) FI
 SELECT g.k, COUNT(s.sid) AS n FROM range(1, 7) g (k) LEFT JOIN sales s ON s.store = g.k AND s.channel = 'web' AND g.k > 1 WHERE g.k < 6 GROUP BY g.k ORDER BY n DESC, g.k LIMIT 3;
 SELECT strftime(m.month, '%Y-%m') AS ym, COUNT(s.sid) AS n FROM (SELECT unnest(generate_series(DATE '2022-01-01', DATE '2024-02-01', INTERVAL 1 MONTH)) AS month) m LEFT JOIN sales s ON strftime(s.sold, '%Y-%m') = strftime(m.month, '%Y-%m') GROUP BY 1 ORDER BY 1;
 WITH spring AS (SELECT d FROM days WHERE y = 2022 AND moy = 3) SELECT spring.d, COUNT(s.sid) AS n FROM spring LEFT JOIN sales s ON s.sold = spring.d GROUP BY spring.d;
-SELECT t.city, COUNT(s.sid) AS n FROM (SELECT store, city FROM stores WHERE state = 'DE') t LEFT JOIN sales s ON s.store = t.store GROUP BY t.city
+SELECT t.city, COUNT(s.sid) AS n FROM (SELECT store, city FROM stores WHERE state = 'DE') t LEFT JOIN sales s ON s.store = t.store GROUP BY t.city;
+WITH c AS (SELECT unnest(['web', 'shop', 'fax']) AS name) SELECT c.name, MAX(s.qty) AS n, COUNT(s.sid) AS k FROM c LEFT JOIN sales s ON s.channel = c.name GROUP BY c.name;
+WITH c AS (SELECT unnest(['web', 'shop', 'fax']) AS name) SELECT c.name, AVG(s.qty) AS n, COUNT(DISTINCT s.store) AS k FROM c LEFT JOIN sales s ON s.channel = c.name GROUP BY c.name;
+WITH b AS (SELECT unnest([0, 30, 100]) AS low) SELECT b.low, COUNT(p.id) AS n FROM b LEFT JOIN people p ON p.age // 30 * 30 = b.low GROUP BY b.low HAVING MAX(p.age) > 3 OR b.low = 100

@@ -62,7 +62,7 @@ def _run_over_spine(
     if (where := select.args.get("where")) is not None:
         spine.set("where", where.copy())
     query = write(spine)
-    tables = [cte.copy() for cte in used_common_tables(select, query)]
+    tables = [cte.copy() for cte in used_common_tables(select.args["from_"], query)]
     if tables:
         withs = select.root().find_all(exp.With)
         recursive = any(with_.args.get("recursive") for with_ in withs)

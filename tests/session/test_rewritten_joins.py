@@ -56,6 +56,16 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
         ),
         (f"SELECT s.m, p.score, COUNT(p.id) AS n {BY_MONTH} GROUP BY ALL", "found unnest"),
         (
+            "SELECT upper(c.course) AS c, COUNT(p.id) AS n FROM (SELECT unnest(['art']) AS course) "
+            "c NATURAL LEFT JOIN pupils p GROUP BY upper(c.course)",
+            "NATURAL and ASOF",
+        ),
+        (
+            "SELECT s.m + 1 AS m, COUNT(p.id) AS n FROM (SELECT unnest([DATE '2026-02-01']) AS m) "
+            "s ASOF LEFT JOIN pupils p ON s.m >= p.day GROUP BY s.m + 1",
+            "NATURAL and ASOF",
+        ),
+        (
             "SELECT AVG(n) AS a FROM pupils p, LATERAL (SELECT unnest([p.score, 1]) AS n) x",
             "LATERAL",
         ),

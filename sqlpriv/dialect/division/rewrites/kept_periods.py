@@ -57,6 +57,11 @@ from sqlpriv.dialect.division.written_rows import ROW_WITHOUT_PARTNER
 from sqlpriv.dialect.marks import SHOWN_NAME, clauses_mark, duckdb_name, marked_name
 from sqlpriv.errors import Refused
 
+_OTHER_MATCH = Refused(
+    "NATURAL and ASOF JOIN do not keep rows that a statement makes",
+    hint="say which rows meet: LEFT JOIN … USING (column), or ON with the low and the high end of "
+    "each made row",
+)
 _SHOWN = ("expressions", "having", "qualify", "order", "windows")
 
 
@@ -134,8 +139,10 @@ class _KeptRows:
 
         Raises:
             NotDivisible: It is no query of groups that rows of the spine tell.
-            Refused: A row without a partner would count.
+            Refused: A row without a partner would count, or the join is NATURAL or ASOF.
         """
+        if self.join.method:
+            raise _OTHER_MATCH
         keys = self._group_keys()
         where = self.select.args.get("where")
         if where is not None and not self.sides.is_of_spine(where):

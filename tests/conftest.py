@@ -14,6 +14,7 @@ import atexit
 import datetime as dt
 import gc
 import shutil
+import signal
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -72,6 +73,16 @@ def _write_to_memory() -> None:
             tempfile.tempdir = None  # so that it is looked up again
 
 
+def _hear_ctrl_c() -> None:
+    """Has this process, and its children, hear SIGINT where they were started to ignore it.
+
+    A shell without a terminal starts what it puts behind `&` so: tests that press Ctrl-C would wait
+    for ever.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Has workers, children and later runs share what JAX and Python compile.
 
@@ -80,6 +91,7 @@ def pytest_configure(config: pytest.Config) -> None:
     own cache, `.pytest_cache`; without one every process compiles for itself.
     """
     _write_to_memory()
+    _hear_ctrl_c()
     end_reads_at_once()
     if "PYTEST_XDIST_WORKER" not in os.environ and (cache := getattr(config, "cache", None)):
         if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):

@@ -435,7 +435,7 @@ def test_a_vault_that_is_being_filled_is_whole_or_absent(
             assert process.poll() is None
             time.sleep(0.01)
         process.send_signal(number)
-    process.wait()
+    process.wait(60)
     assert not vault.exists()
     assert not vault.with_suffix(".ledger").exists()
     file.unlink()

@@ -34,7 +34,7 @@ from sqlpriv.kernel.sql.quoting import literal
 
 OPTIMIZERS_OFF = (
     "top_n_window_elimination",  # makes lists of units' rows
-    # These change the work on one side of a join by what is in the other: see `sql.relations`.
+    # These change the work on one side of a join by what is in the other: see `sql.joins`.
     "join_order",
     "build_side_probe_side",
     "join_filter_pushdown",
@@ -53,7 +53,7 @@ SEAL = "SET enable_external_access = false; SET lock_configuration = true; DETAC
 """No files but the vault that was attached before and those of its tables (`rows_in_files`), no
 network, no extensions, half of the memory, no way to change that; and no vault until it is read."""
 FORGET = "DROP SCHEMA IF EXISTS memory.sqlpriv CASCADE; CREATE SCHEMA memory.sqlpriv"
-"""Ends what was listed of another state of the vault: see `sql.relations.Scope.halves`."""
+"""Ends what was listed of another state of the vault: see `sql.bounded_rows.BoundedRows.halves`."""
 KEPT = 4
 """Engines, at most, of vaults that nobody reads."""
 _USING, _TOKEN = threading.RLock(), os.urandom(4).hex()

@@ -137,9 +137,9 @@ class Reader(AbstractContextManager["Reader"]):
     def cells(self, asked: Rendered) -> dict[a.Query, list[int]]:
         """Returns the exact integers of each rendered query, in all its measured cells.
 
-        Claim: a list (`Scope.halves`) is of the state that it is kept for, since files are compared
-        once more before anybody reads it. A list of files that were there for a moment is gone, so
-        that the statement fails, and no later one finds it.
+        Claim: a list (`BoundedRows.halves`) is of the state that it is kept for, since files are
+        compared once more before anybody reads it. A list of files that were there for a moment is
+        gone, so that the statement fails, and no later one finds it.
         """
         for table, select in asked.lists.items():
             with _LISTING:

@@ -10,8 +10,9 @@ multiple of the largest declared bound.
 
 **Proof**, operator by operator, over the relation as `sql.relations` writes it. Let m g be what is
 declared of a table: m rows in each of g strata. At an input of a join or of a union the renderer
-keeps at most `rows` rows of a unit (`Scope.bound_rows`), so a table's rows count as m g there; the
-rows that are kept depend on that unit's rows alone, so a relation stays unit-partitioned.
+keeps at most `rows` rows of a unit (`BoundedRows.bound_rows`), so a table's rows count as m g
+there; the rows that are kept depend on that unit's rows alone, so a relation stays
+unit-partitioned.
 WHERE, derived columns and grouping inside a unit add no row. A unit has no more groups than rows
 of a private side of joins that has all columns among the keys (of a left join the left side alone:
 the right one's are NULL, too, where there is no partner); where one of them is unique there, no two

@@ -174,7 +174,8 @@ _DUCKDB_FORMS = {
     " FROM {3} GROUP BY {2} HAVING {4} OR {2} IS NULL)"
     f" SELECT * FROM sqlpriv_all ANTI {_BEYOND} UNION ALL SELECT * FROM sqlpriv_all SEMI {_BEYOND}"
     " QUALIFY CASE WHEN {2} IS NOT NULL THEN {5} END",
-    # links {0} of units {1} with more than {3} rows in {2}, and links to no unit: `Scope.halves`
+    # links {0} of units {1} with more than {3} rows in {2}, and links to no unit: see
+    # `BoundedRows.halves`
     "links": "WITH sqlpriv_all AS MATERIALIZED (SELECT {0} AS link, {1} AS unit, count(*) AS n"
     " FROM {2} GROUP BY {0}, {1} UNION ALL SELECT NULL, NULL, 0), sqlpriv_beyond AS MATERIALIZED"
     " (SELECT unit FROM sqlpriv_all GROUP BY unit HAVING sum(n) > {3} OR unit IS NULL)"

@@ -23,7 +23,8 @@ from sqlpriv.kernel.sql.cells import group_count, listed_cells
 from sqlpriv.kernel.sql.dialect import SPARK
 from sqlpriv.kernel.sql.expressions import ROW
 from sqlpriv.kernel.sql.quoting import levels
-from sqlpriv.kernel.sql.relations import Scope, has_collation
+from sqlpriv.kernel.sql.relation_rows import has_collation
+from sqlpriv.kernel.sql.relations import Scope
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import TableContract, Type
 from sqlpriv.kernel.terms.operations import columns_read
@@ -43,7 +44,7 @@ MACROS = tuple(
 
 class Rendered(NamedTuple):
     """A statement, which of its columns each query adds up, the engine that it is for, and the
-    lists that it reads besides, each with the SELECT that makes it: see `Scope.halves`."""
+    lists that it reads besides, each with the SELECT that makes it: see `BoundedRows.halves`."""
 
     sql: str
     values: dict[a.Query, str]
@@ -271,11 +272,11 @@ def bounding(columns: Mapping[str, str], scope: Scope, strata: Sequence[a.Key]) 
 
     Claim: a unit that has at most m rows in each of at most g strata passes both tests with every
     row. So units are counted, and only the rows of those beyond are ranked: a window over all rows
-    costs ten times as much. Of a table whose declared bound it is, `Scope.halves` says whose rows
-    need not even be counted. Without strata a unit has one, and g is 1 at least: its rows are
-    counted. Each row is in one of the two parts, as no unit's name is NULL. A row
-    of NULLs is counted, met and ranked with them, and left out at last: so the first row of a unit,
-    and the first unit beyond its bounds, set up no table and no window that is not there.
+    costs ten times as much. Of a table whose declared bound it is, `BoundedRows.halves` says whose
+    rows need not even be counted. Without strata a unit has one, and g is 1 at least: its rows are
+    counted. Each row is in one of the two parts, as no unit's name is NULL. A row of NULLs is
+    counted, met and ranked with them, and left out at last: so the first row of a unit, and the
+    first unit beyond its bounds, set up no table and no window that is not there.
 
     Where the pass is left out: bounding is a function B of the table, and the mechanism is M ∘ B.
     If the snapshot was found to satisfy its bound, B(table) = table for this very table, so

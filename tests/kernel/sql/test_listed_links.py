@@ -16,7 +16,7 @@ from support.vaults import EXACT, Engine, ask, write
 
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.engine import attach, detach
-from sqlpriv.kernel.sql import relations
+from sqlpriv.kernel.sql import joins
 from sqlpriv.kernel.sql.queries import Rendered, render
 from sqlpriv.kernel.sql.relations import Scope
 from sqlpriv.kernel.terms import algebra as a
@@ -176,7 +176,7 @@ def test_columns_that_name_one_thing_say_whose_a_row_is(
     queries: list[a.Query] = [a.Count(a.Bounded(join, most, 1), (), (key,))]
     (answer,) = shop.exact(queries, made)
     spared = render(queries, made, 7).sql
-    monkeypatch.setattr(relations, "equated_columns", lambda _: [])
+    monkeypatch.setattr(joins, "equated_columns", lambda _: [])
     monkeypatch.setattr(Scope, "keep_units", property(lambda _: True, lambda *_: None), False)
     (expected,) = shop.exact(queries, made)
     assert answer.tolist() == expected.tolist()

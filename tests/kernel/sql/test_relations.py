@@ -23,7 +23,8 @@ from sqlpriv.kernel.checked import check_expressions
 from sqlpriv.kernel.proof.sensitivity import bound_of, lattice_of, sensitivity
 from sqlpriv.kernel.sql.dialect import DUCKDB
 from sqlpriv.kernel.sql.queries import verifying
-from sqlpriv.kernel.sql.relations import Scope, unit_of
+from sqlpriv.kernel.sql.relations import Scope
+from sqlpriv.kernel.sql.scanned_tables import unit_of
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Rho
 from sqlpriv.kernel.terms.contract import (

@@ -1,4 +1,4 @@
-"""Which query of WITH a table's name means where it stands, as DuckDB reads it.
+"""What FROM reads, and which query of WITH a table's name means where it stands, as in DuckDB.
 
 Inside the WITH itself those written before are in scope; a recursive one also in the second half of
 its own UNION. Elsewhere the name is a stored table's.
@@ -7,6 +7,7 @@ its own UNION. Elsewhere the name is a stored table's.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeGuard
 
 from sqlglot import exp
 
@@ -17,6 +18,11 @@ def bare_name(node: exp.Expr) -> str:
     """Returns the lower-case name of a table, or of a query of WITH, without marks."""
     name = node.alias if isinstance(node, exp.CTE) else node.name
     return str(name).partition(MARK)[0].lower()
+
+
+def alias_of(source: exp.Expr) -> str:
+    """Returns the lower-case alias of a part of FROM, or its name; '' where it has none."""
+    return source.alias_or_name.partition(MARK)[0].lower()
 
 
 def common_table(table: exp.Table) -> exp.CTE | None:
@@ -33,6 +39,21 @@ def common_table(table: exp.Table) -> exp.CTE | None:
         if in_union and isinstance(own, exp.CTE) and bare_name(own) == name:
             return own
     return None
+
+
+def is_stored_table(source: exp.Expr | None) -> TypeGuard[exp.Table]:
+    """Returns whether a part of FROM names a stored table, and no query of WITH."""
+    if not isinstance(source, exp.Table) or not isinstance(source.this, exp.Identifier):
+        return False
+    return common_table(source) is None
+
+
+def sources_of(select: exp.Select) -> list[exp.Expr]:
+    """Returns the parts of a query's FROM."""
+    source = select.args.get("from_")
+    first = [] if source is None else [source.this]
+    joined = [join.this for join in select.args.get("joins") or ()]
+    return [*first, *joined, *(select.args.get("laterals") or ())]
 
 
 def used_common_tables(place: exp.Expr, query: exp.Expr) -> list[exp.CTE]:

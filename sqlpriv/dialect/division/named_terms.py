@@ -11,7 +11,7 @@ from sqlglot.errors import ErrorLevel, SqlglotError
 
 from sqlpriv.dialect.division.parts import NotDivisible
 from sqlpriv.dialect.division.value_frequencies import NAMES
-from sqlpriv.dialect.marks import MARK, SHOWN_NAME, duckdb_name, function_name
+from sqlpriv.dialect.marks import MARK, SHOWN_NAME, duckdb_name, function_name, marked_name
 
 _OURS = ("error",)
 """Functions of our own that stand around an aggregate and belong to the private query."""
@@ -69,6 +69,20 @@ def term_of_number(term: exp.Expr, items: Sequence[exp.Expr]) -> exp.Expr:
         raise NotDivisible("no such output")
     output: exp.Expr = items[int(term.name) - 1].unalias()
     return output
+
+
+def conjuncts_of(condition: exp.Expr | None) -> list[exp.Expr]:
+    """Returns the conditions that are all true where one is."""
+    if condition is None or _is_true(condition):
+        return []
+    return list(condition.flatten()) if isinstance(condition, exp.And) else [condition]
+
+
+def _is_true(condition: exp.Expr) -> bool:
+    """Returns whether a condition is TRUE as written."""
+    if isinstance(condition, exp.Boolean):
+        return bool(condition.this)
+    return marked_name(condition).upper() == f"{MARK}TRUE"
 
 
 def output_name(item: exp.Expr) -> str:

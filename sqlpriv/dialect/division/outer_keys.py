@@ -14,7 +14,13 @@ from collections.abc import Callable, Collection, Sequence
 
 from sqlglot import exp
 
-from sqlpriv.dialect.common_tables import bare_name, common_table
+from sqlpriv.dialect.common_tables import (
+    alias_of,
+    bare_name,
+    is_stored_table,
+    sources_of,
+)
+from sqlpriv.dialect.division.named_terms import conjuncts_of
 from sqlpriv.dialect.division.parts import NotDivisible
 from sqlpriv.dialect.marks import (
     MARK,
@@ -50,7 +56,7 @@ def without_outer_equalities(select: exp.Select) -> tuple[exp.Select, Pairs]:
         return any(column.table.lower() in around for column in side.find_all(exp.Column))
 
     pairs, rest = Pairs(), list[exp.Expr]()
-    for part in where.this.flatten() if isinstance(where.this, exp.And) else [where.this]:
+    for part in conjuncts_of(where.this):
         sides = [part.this, part.expression] if isinstance(part, exp.EQ) else []
         outer = [side for side in sides if is_outer(side)]
         if len(outer) == 1 and isinstance(outer[0], exp.Column):
@@ -89,28 +95,18 @@ def with_outer_tables_named(root: exp.Expr, columns_of: ColumnsOf) -> None:
 
 def _stored_sources(select: exp.Select) -> list[tuple[str, str]]:
     """Returns the alias of each source of a SELECT, and its table's name; '' of a subquery."""
-    source = select.args.get("from_")
-    parts = [source, *(select.args.get("joins") or ())] if source is not None else []
-    parts += [exp.From(this=one) for one in select.args.get("laterals") or ()]
     return [
         (
-            part.this.alias_or_name.partition(MARK)[0],
-            bare_name(part.this)
-            if isinstance(part.this, exp.Table) and common_table(part.this) is None
-            else "",
+            source.alias_or_name.partition(MARK)[0],
+            bare_name(source) if is_stored_table(source) else "",
         )
-        for part in parts
+        for source in sources_of(select)
     ]
 
 
 def _names_in_from(query: exp.Expr) -> set[str]:
     """Returns the lower-case names of what a SELECT reads."""
-    source = query.args.get("from_") if isinstance(query, exp.Select) else None
-    if source is None:
-        return set()
-    sources = [source.this, *(join.this for join in query.args.get("joins") or ())]
-    sources += query.args.get("laterals") or ()
-    return {one.alias_or_name.partition(MARK)[0].lower() for one in sources}
+    return set(map(alias_of, sources_of(query))) if isinstance(query, exp.Select) else set()
 
 
 def look_up(

@@ -8,9 +8,10 @@
 That is the join where a private row meets one written row at most: where ON holds an equality with
 values that differ, or a range between ends that do not overlap.
 
-A calendar, `FROM generate_series(…) d LEFT JOIN visits v ON v.day = d.day`, is the same join behind
-the private table, where a written row without a private one does no more than make its group exist:
-where every aggregate is over a private column, and every key a written one. All groups are listed.
+Written rows before private ones, `FROM (VALUES …) v JOIN people p`, are that join turned around. So
+is their LEFT JOIN where a written row without a private one changes no aggregate: each aggregate is
+over a private column, and all other columns are written ones. `rewrites/kept_periods` comes before:
+what is left here has no GROUP BY, or a further join.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from sqlpriv.dialect.common_tables import common_table
-from sqlpriv.dialect.division.named_terms import is_aggregate
+from sqlpriv.dialect.common_tables import alias_of, common_table
+from sqlpriv.dialect.division.named_terms import conjuncts_of, is_aggregate
 from sqlpriv.dialect.division.parts import NotDivisible, own_nodes
 from sqlpriv.dialect.marks import MARK, marked_name
 from sqlpriv.errors import Refused
@@ -81,10 +82,9 @@ def _put_private_first(select: exp.Select, reads_private: Callable[[exp.Expr], b
     rows = _rows_of(source.this) if joins else None
     if rows is None or not isinstance(joins[0].this, exp.Table) or not reads_private(joins[0].this):
         return
-    side = joins[0].side
-    if side not in ("", "LEFT"):
+    if joins[0].side not in ("", "LEFT"):
         return
-    if side and not _adds_nothing(select, rows):
+    if joins[0].side and not _adds_nothing(select, rows):
         raise NotDivisible("a row that is kept")
     written = source.this
     source.set("this", joins[0].this)
@@ -145,11 +145,11 @@ class _Rows:
 
 def _replace(select: exp.Select, join: exp.Join, rows: _Rows) -> None:
     """Takes a join out of a query, with CASE where columns of the written rows stand."""
-    side, kind = (str(join.args.get(name) or "").upper() for name in ("side", "kind"))
+    side, kind = join.side, join.kind
     on, using = join.args.get("on"), join.args.get("using") or []
     if not on and not using and len(rows.rows) == 1 and kind in ("", "CROSS"):
         kind, on = "", exp.true()  # whatever a row is, it meets this one
-    if side not in ("", "LEFT") or kind not in ("", "INNER", "OUTER") or join.args.get("method"):
+    if side not in ("", "LEFT") or kind not in ("", "INNER", "OUTER") or join.method:
         raise NotDivisible("another join")
     own = set(rows.columns) - {name.name.lower() for name in using}
     if using:
@@ -202,7 +202,7 @@ def _is_apart(on: exp.Expr, rows: _Rows) -> bool:
     if len(rows.rows) == 1:
         return True
     ends: dict[str, dict[bool, tuple[int, bool]]] = {}
-    for test in on.flatten() if isinstance(on, exp.And) else [on]:
+    for test in conjuncts_of(on):
         for side, other in _sides(test):
             place = rows.column(other.this if _is_day(other) else other)
             if place is None or any(rows.column(c) is not None for c in side.find_all(exp.Column)):
@@ -268,7 +268,7 @@ def _comparable(value: exp.Expr) -> int | str | dt.date | None:
 
 def _rows_of(source: exp.Expr) -> _Rows | None:
     """Returns the rows that a part of FROM writes; None where it does something else."""
-    alias = source.alias_or_name.partition(MARK)[0].lower()
+    alias = alias_of(source)
     names = source.args["alias"].columns if source.args.get("alias") else []
     if isinstance(source, exp.Table) and (cte := common_table(source)) is not None:
         names = names or cte.args["alias"].columns

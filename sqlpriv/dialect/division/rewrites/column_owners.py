@@ -4,39 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import TypeGuard
 
 from sqlglot import exp
 
-from sqlpriv.dialect.common_tables import bare_name, common_table
-from sqlpriv.dialect.division.named_terms import output_name
+from sqlpriv.dialect.common_tables import alias_of, bare_name, common_table, sources_of
+from sqlpriv.dialect.division.named_terms import conjuncts_of, output_name
 from sqlpriv.dialect.division.outer_keys import ColumnsOf
 from sqlpriv.dialect.division.parts import NotDivisible
 from sqlpriv.dialect.marks import MARK, clauses_mark, marked_name
 
 
-def sources_of(select: exp.Select) -> list[exp.Expr]:
-    """Returns the parts of a query's FROM."""
-    source = select.args.get("from_")
-    first = [] if source is None else [source.this]
-    joined = [join.this for join in select.args.get("joins") or ()]
-    return [*first, *joined, *(select.args.get("laterals") or ())]
-
-
 def other_sources(select: exp.Select, join: exp.Join) -> list[exp.Expr]:
     """Returns the parts of a query's FROM besides what is joined by one of its joins."""
     return [source for source in sources_of(select) if source is not join.this]
-
-
-def alias_of(source: exp.Expr) -> str:
-    """Returns the lower-case alias of a part of FROM, or its name; '' where it has none."""
-    return source.alias_or_name.partition(MARK)[0].lower()
-
-
-def is_stored_table(source: exp.Expr | None) -> TypeGuard[exp.Table]:
-    """Returns whether a part of FROM names a stored table, and no query of WITH."""
-    is_name = isinstance(source, exp.Table) and isinstance(source.this, exp.Identifier)
-    return is_name and common_table(source) is None  # type: ignore[arg-type]  # a table
 
 
 def column_names(source: exp.Expr, columns_of: ColumnsOf) -> Collection[str] | None:
@@ -92,20 +72,6 @@ def identifier_names(identifiers: Collection[exp.Expr]) -> list[str]:
 def columns_in(node: exp.Expr) -> list[exp.Column]:
     """Returns the columns in an expression, constants and parameters left out."""
     return [column for column in node.find_all(exp.Column) if not marked_name(column)]
-
-
-def conjuncts_of(condition: exp.Expr | None) -> list[exp.Expr]:
-    """Returns the conditions that are all true where one is."""
-    if condition is None or is_true(condition):
-        return []
-    return list(condition.flatten()) if isinstance(condition, exp.And) else [condition]
-
-
-def is_true(condition: exp.Expr) -> bool:
-    """Returns whether a condition is TRUE as written."""
-    if isinstance(condition, exp.Boolean):
-        return bool(condition.this)
-    return marked_name(condition).upper() == f"{MARK}TRUE"
 
 
 def using_columns(

@@ -17,20 +17,27 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from sqlpriv.dialect.common_tables import bare_name, common_table
-from sqlpriv.dialect.division.named_terms import common_text, is_aggregate, term_of_number
+from sqlpriv.dialect.common_tables import (
+    alias_of,
+    bare_name,
+    common_table,
+    is_stored_table,
+    sources_of,
+)
+from sqlpriv.dialect.division.named_terms import (
+    common_text,
+    conjuncts_of,
+    is_aggregate,
+    term_of_number,
+)
 from sqlpriv.dialect.division.outer_keys import ColumnsOf
 from sqlpriv.dialect.division.parts import NotDivisible, own_nodes
 from sqlpriv.dialect.division.rewrites.column_owners import (
-    alias_of,
     column_name,
     column_names,
     columns_in,
-    conjuncts_of,
     identifier_names,
-    is_stored_table,
     other_sources,
-    sources_of,
     using_columns,
 )
 from sqlpriv.dialect.division.rewrites.joins_taken_out import take_joins_out, write_values

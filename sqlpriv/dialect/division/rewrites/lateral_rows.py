@@ -18,15 +18,14 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from sqlpriv.dialect.division.named_terms import is_aggregate
+from sqlpriv.dialect.common_tables import alias_of
+from sqlpriv.dialect.division.named_terms import conjuncts_of, is_aggregate
 from sqlpriv.dialect.division.outer_keys import ColumnsOf
 from sqlpriv.dialect.division.parts import NotDivisible, own_nodes
 from sqlpriv.dialect.division.rewrites.column_owners import (
-    alias_of,
     column_name,
     column_names,
     columns_in,
-    conjuncts_of,
     identifier_names,
     other_sources,
 )

@@ -14,15 +14,11 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
+from sqlpriv.dialect.common_tables import alias_of, sources_of
+from sqlpriv.dialect.division.named_terms import conjuncts_of
 from sqlpriv.dialect.division.outer_keys import ColumnsOf
 from sqlpriv.dialect.division.parts import NotDivisible
-from sqlpriv.dialect.division.rewrites.column_owners import (
-    alias_of,
-    columns_in,
-    conjuncts_of,
-    sources_of,
-    using_columns,
-)
+from sqlpriv.dialect.division.rewrites.column_owners import columns_in, using_columns
 from sqlpriv.dialect.division.rewrites.joins_taken_out import take_joins_out
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pytest
 from support.templates import vault_of
 
 from sqlpriv.errors import Refused
+from sqlpriv.session.access import free_sql
 from sqlpriv.session.session import Session
 
 MAKE = """
@@ -85,3 +88,34 @@ def test_a_private_column_needs_its_list_as_before(owner: Session) -> None:
     sql = f"SELECT {PRIVATE}region, count(*) FROM visits JOIN places USING (place) GROUP BY 1"
     with pytest.raises(Refused):
         rows(owner, sql)
+
+
+PARTS = (
+    "SELECT {}count(*) FROM visits WHERE place IN (SELECT place FROM places WHERE height > 0)",
+    "SELECT {}count(*) FROM visits WHERE (place, code) IN (SELECT place, code FROM places, codes)",
+    "SELECT {}region, count(*) FROM visits JOIN (SELECT place, region FROM places ORDER BY height"
+    " LIMIT 3) t USING (place) GROUP BY 1",
+)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_the_order_of_public_rows_makes_no_other_question(
+    part: str, owner: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """DuckDB groups in the order of its threads and hashes: the same statement was sold again."""
+    sql = part.format(PRIVATE)
+    assert owner.quote(sql).epsilon
+    answer = rows(owner, sql)
+    query = free_sql.query
+
+    def reversed_rows(*given: Any) -> pa.Table | None:
+        table = query(*given)
+        if table is None:
+            return None
+        columns = [column.to_pylist()[::-1] for column in table.columns]
+        return pa.Table.from_arrays(list(map(pa.array, columns)), table.column_names)
+
+    monkeypatch.setattr(free_sql, "query", reversed_rows)
+    with Session(owner.vault, role="owner") as another:
+        assert not another.quote(sql).epsilon
+        assert sorted(rows(another, sql), key=str) == sorted(answer, key=str)

@@ -22,6 +22,7 @@ from sqlpriv.dialect.common_tables import common_table
 from sqlpriv.dialect.division.parts import NotDivisible, own_nodes, stored_tables
 from sqlpriv.dialect.marks import MARK, as_day, duckdb_text, function_name, marked_name
 from sqlpriv.statements.keywords import words
+from sqlpriv.system.row_order import in_one_order
 
 RunPublic = Callable[[str, Sequence[str]], tuple[Sequence[str], Sequence[tuple[Any, ...]]] | None]
 """Runs a query over these public tables: its columns and rows, None of one that fails."""
@@ -77,8 +78,8 @@ def _is_shaped(query: exp.Select) -> bool:
 
 
 def rows_as_values(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> exp.Values | None:
-    """Returns rows as VALUES; None of none, or of a value that has no literal here."""
-    literals = [[_literal(value) for value in row] for row in rows]
+    """Returns rows as VALUES, in one order; None of none, or of a value without a literal."""
+    literals = [[_literal(value) for value in row] for row in in_one_order(rows)]
     if not names or not rows or any(value is None for row in literals for value in row):
         return None
     return exp.Values(expressions=[exp.Tuple(expressions=row) for row in literals])

@@ -31,6 +31,7 @@ from sqlpriv.statements import tables
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.printer import quote_name
 from sqlpriv.statements.traverse import join_terms, row_fields
+from sqlpriv.system.row_order import in_one_order
 
 MOST = 10_000
 """Values that `x IN (SELECT …)` may become."""
@@ -116,8 +117,7 @@ def value_of(part: t.Subquery | t.InQuery, rows: pa.Table, contracts: Contracts)
     """Returns the one value of a subquery's rows, NULL where there is none; or its value by key; of
     a subquery behind IN, the condition with its rows as a list."""
     if isinstance(part, t.InQuery):
-        values = map(_as_literal, dict.fromkeys(rows.column(0).to_pylist()))
-        items = tuple(t.Literal(value, part.pos) for value in values)
+        items = tuple(t.Literal(value, part.pos) for (value,) in _different_rows(rows))
         empty = t.Literal(part.negated, part.pos)
         return t.InList(part.arg, items, part.negated, part.pos) if items else empty
     keyed = keyed_subquery(part, contracts) if rows.num_columns > 1 else None
@@ -150,24 +150,29 @@ def _with_lists(select: t.Select, contracts: Contracts, access: Access) -> t.Sel
         if len(fields) > 1:
             lists[part] = _row_among(part, fields, rows)
             continue
-        values = dict.fromkeys(rows.column(0).to_pylist())
-        items = tuple(t.Literal(_as_literal(v), part.pos) for v in values)
+        items = tuple(t.Literal(value, part.pos) for (value,) in _different_rows(rows))
         lists[part] = t.InList(part.arg, items, part.negated, part.pos)
     listed: t.Select = with_values(select, lists)
     return listed
 
 
+def _different_rows(rows: pa.Table) -> list[tuple[Value, ...]]:
+    """Returns the rows of a subquery behind IN as literals have them, each once, in one order."""
+    columns = (map(_as_literal, column.to_pylist()) for column in rows.columns)
+    return in_one_order(set(zip(*columns, strict=True)))
+
+
 def _row_among(part: t.InQuery, fields: Sequence[t.Node], rows: pa.Table) -> t.Node:
     """Returns `(a, b) IN (SELECT …)` over these rows: by the first fields' values, the others'."""
     listed: dict[tuple[Any, ...], list[Any]] = {}
-    for row in dict.fromkeys(zip(*(column.to_pylist() for column in rows.columns), strict=True)):
+    for row in _different_rows(rows):
         listed.setdefault(row[:-1], []).append(row[-1])
     tests: list[t.Node] = []
     for firsts, lasts in listed.items():
-        items = tuple(t.Literal(_as_literal(value), part.pos) for value in lasts)
+        items = tuple(t.Literal(value, part.pos) for value in lasts)
         test: t.Node = t.InList(fields[-1], items, pos=part.pos)
         for field, value in zip(reversed(fields[:-1]), reversed(firsts), strict=True):
-            equal = t.Binary("=", field, t.Literal(_as_literal(value), part.pos), part.pos)
+            equal = t.Binary("=", field, t.Literal(value, part.pos), part.pos)
             test = t.Binary("and", equal, test, part.pos)
         tests.append(test)
     whole = join_terms("or", tests)
@@ -201,9 +206,8 @@ def _lookup(part: t.Subquery, columns: Sequence[t.Name], answers: pa.Table) -> t
     Raises:
         Refused: They are no numbers.
     """
-    *keys, values = (column.to_pylist() for column in answers.columns)
-    rows = zip(zip(*keys, strict=True), values, strict=True)
-    answered = {key: value for key, value in rows if value is not None}
+    rows = in_one_order(zip(*(column.to_pylist() for column in answers.columns), strict=True))
+    answered = {tuple(key): value for *key, value in rows if value is not None}
     numbers = {k: float(v) for k, v in answered.items() if type(v) in (int, float, Decimal)}
     if len(numbers) < len(answered) or not all(map(math.isfinite, numbers.values())):
         raise Refused.at(

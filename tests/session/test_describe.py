@@ -129,7 +129,8 @@ def hears_ctrl_c():
     signal.signal(signal.SIGINT, before or signal.SIG_DFL)
 
 
-def test_ctrl_c_ends_plain_sql(analyst, hears_ctrl_c):
+@pytest.mark.usefixtures("hears_ctrl_c")
+def test_ctrl_c_ends_plain_sql(analyst):
     """It ended in DuckDB's RuntimeError, or was not heard of at all: counts of joins went on."""
     timer = threading.Timer(1, os.kill, (os.getpid(), signal.SIGINT))
     too_late = threading.Timer(60, analyst.interrupt)  # then another error ends it, and the test

@@ -160,9 +160,16 @@ def _sum_of_weights(q: float, levels: int, power: int) -> Array:
 
 
 def half_widths_of_levels(rank: tuple[int, int], levels: int, price: Price) -> Array:
-    """Returns z of every T_l: a sum of many Laplace noises is all but normal."""
+    """Returns z of every T_l: a sum of many Laplace noises is all but normal.
+
+    The last T_l of the rank 1 has no noise at all, and so no kurtosis.
+
+    >>> from sqlpriv.kernel.terms.budget import Epsilon
+    >>> half_widths_of_levels((1, 1), 2, Epsilon(10**8)).round(2).tolist()
+    [2.12, 1.96]
+    """
     squares, fourths = (_sum_of_weights(rank[0] / rank[1], levels, power) for power in (2, 4))
-    return half_width_of_sums(price, 3 * fourths / squares**2)
+    return half_width_of_sums(price, 3 * fourths / np.where(squares > 0, squares, 1.0) ** 2)
 
 
 def _read_off(recipe: Recipe, release: Release, counts: Array, variance: Array | float) -> Figures:

@@ -22,10 +22,11 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import psycopg
 import pytest
 from hypothesis import HealthCheck, Phase, settings
-from support import postgres_server
+from support import exact_people, postgres_server
 from support.delays import WIDTH, end_reads_at_once
 from support.vaults import Engine, declare, write
 
@@ -150,6 +151,14 @@ def url(server: str) -> str:
         for schema in (NAME, SERVERS):
             db.execute(f"DROP SCHEMA IF EXISTS {schema} CASCADE")
     return server
+
+
+@pytest.fixture(scope="module")
+def people() -> Iterator[duckdb.DuckDBPyConnection]:
+    """An engine with the table of `exact_people`: what plans and answers are compared with."""
+    connection = exact_people.engine()
+    yield connection
+    connection.close()
 
 
 MakeKernel = Callable[..., Kernel]

@@ -48,6 +48,19 @@ def is_stored_table(source: exp.Expr | None) -> TypeGuard[exp.Table]:
     return common_table(source) is None
 
 
+def query_in_from(source: exp.Expr) -> exp.Select | None:
+    """Returns the SELECT that a part of FROM is, or names in WITH; None of another part, and where
+    an alias names its columns anew."""
+    query = source.this if isinstance(source, exp.Subquery) else None
+    if isinstance(source, exp.Table) and (cte := common_table(source)) is not None:
+        query = None if cte.args["alias"].columns else cte.this
+    alias = source.args.get("alias")
+    if not isinstance(query, exp.Expr) or (alias is not None and alias.columns):
+        return None
+    inner = query.unnest()
+    return inner if isinstance(inner, exp.Select) else None
+
+
 def sources_of(select: exp.Select) -> list[exp.Expr]:
     """Returns the parts of a query's FROM."""
     source = select.args.get("from_")

@@ -5,13 +5,12 @@ Of quantiles and modes they are at every price in 95 % of groups."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import replace
 
 import duckdb
 import numpy as np
 import pytest
-from support.exact_people import BUDGET, PURE, engine, exact, planned, rows
+from support.exact_people import BUDGET, PURE, exact, planned, rows
 
 from sqlpriv.answer.rows import answer
 from sqlpriv.kernel.terms.algebra import Level
@@ -21,13 +20,6 @@ from sqlpriv.plan.aggregates.quantile_method import rank_error
 
 ASK = "SELECT WITH DIFFERENTIAL_PRIVACY"
 OUTPUTS = "SUM(income) AS s, MEDIAN(income) AS m, MEDIAN(race) AS r, MAX(age) AS a, MODE(sex) AS o"
-
-
-@pytest.fixture(scope="module")
-def people() -> Iterator[duckdb.DuckDBPyConnection]:
-    connection = engine()
-    yield connection
-    connection.close()
 
 
 def test_over_no_rows_an_aggregate_is_null(people: duckdb.DuckDBPyConnection) -> None:

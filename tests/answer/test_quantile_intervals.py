@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from support.exact_people import engine, rows
 
-from sqlpriv.answer.quantiles import best, level_intervals
+from sqlpriv.answer.quantiles import best, half_width_of_sums, level_intervals
 from sqlpriv.kernel.terms.budget import Epsilon, Rho
 from sqlpriv.plan.aggregates.rewrites import Recipe
-from sqlpriv.plan.pricing.statement import GAUSSIAN_95, half_width_of_sums
+from sqlpriv.plan.pricing.statement import GAUSSIAN_95
 
 RUNS, LEVELS, SIGMA, Z = 4000, 60, 6.0, 1.96
 

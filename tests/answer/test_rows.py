@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import replace
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
-from support.exact_people import PEOPLE, engine, exact, noised, planned, rows
+from support.exact_people import PEOPLE, exact, noised, planned, rows
 
 from sqlpriv.answer import cell_engine
 from sqlpriv.answer import rows as module
@@ -18,13 +17,6 @@ from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms.contract import Categories, Column, Type
 
 pytestmark = pytest.mark.usefixtures("narrow_means_are_plain")
-
-
-@pytest.fixture(scope="module")
-def people() -> Iterator[duckdb.DuckDBPyConnection]:
-    connection = engine()
-    yield connection
-    connection.close()
 
 
 def _list(found: module.Answer) -> list[tuple[object, ...]]:

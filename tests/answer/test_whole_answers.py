@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
-from support.exact_people import engine, exact, noised, planned, rows
+from support.exact_people import exact, noised, planned, rows
 
 from sqlpriv.answer.rows import answer
 
 ASK = "SELECT WITH DIFFERENTIAL_PRIVACY"
-
-
-@pytest.fixture(scope="module")
-def people() -> Iterator[duckdb.DuckDBPyConnection]:
-    connection = engine()
-    yield connection
-    connection.close()
 
 
 @pytest.mark.parametrize(

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import numpy as np
 import pytest
-from support.exact_people import BUDGET, PURE, engine, exact, noised, planned, rows
+from support.exact_people import BUDGET, PURE, exact, noised, planned, rows
 
 from sqlpriv.answer.marginal_agreement import combine_tables
 from sqlpriv.answer.rows import answer
@@ -38,13 +37,6 @@ SAME = [
     "SELECT sex, race, COUNT(DISTINCT age), COUNT(DISTINCT note) FROM people "
     "WHERE age < 30 GROUP BY CUBE (sex, race)",
 ]
-
-
-@pytest.fixture(scope="module")
-def people() -> Iterator[duckdb.DuckDBPyConnection]:
-    connection = engine()
-    yield connection
-    connection.close()
 
 
 def bag(found: list[tuple[Any, ...]]) -> Counter[tuple[Any, ...]]:

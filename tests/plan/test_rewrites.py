@@ -5,13 +5,12 @@ from __future__ import annotations
 import datetime as dt
 import math
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
-from support.exact_people import engine, planned, rows
+from support.exact_people import planned, rows
 
 from sqlpriv.plan.aggregates import rewrites
 
@@ -23,13 +22,6 @@ pytestmark = pytest.mark.usefixtures("narrow_means_are_plain")
 
 ACCEPTED = [(name, case) for name in golden.names() for case in golden.cases(name)]
 REJECTED = golden.cases("rejected")
-
-
-@pytest.fixture(scope="module")
-def people() -> Iterator[duckdb.DuckDBPyConnection]:
-    connection = engine()
-    yield connection
-    connection.close()
 
 
 def _named(value: object) -> str:

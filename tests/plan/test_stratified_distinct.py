@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import numpy as np
 import pytest
-from support.exact_people import engine, exact, noised, planned, rows
+from support.exact_people import exact, noised, planned, rows
 
 from sqlpriv.answer.rows import answer
 from sqlpriv.kernel.terms import algebra as a
@@ -27,13 +26,6 @@ SAME = [
 def bag(found: list[tuple[Any, ...]]) -> list[str]:
     """The rows, sorted; eight digits of a float count."""
     return sorted(str([f"{x:.8g}" if isinstance(x, float) else x for x in row]) for row in found)
-
-
-@pytest.fixture(scope="module")
-def people() -> Iterator[duckdb.DuckDBPyConnection]:
-    connection = engine()
-    yield connection
-    connection.close()
 
 
 @pytest.mark.parametrize("sql", SAME)

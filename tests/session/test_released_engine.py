@@ -39,7 +39,7 @@ def engines(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     def note(path: str, **named: object) -> duckdb.DuckDBPyConnection:
         started.append(path)
-        return connect(path, **named)  # type: ignore[arg-type]
+        return connect(path, **named)  # type: ignore[arg-type]  # as they came
 
     monkeypatch.setattr(quiet_engine.duckdb, "connect", note)
     return started

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.refusals import check_refused_unpaid
 
-from sqlpriv.errors import Refused
 from sqlpriv.session.session import Session
 
 DECLARATIONS = """
@@ -101,10 +101,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
 def test_what_would_mean_something_else_is_refused(
     session: Session, statement: str, message: str
 ) -> None:
-    before = session.budgets()
-    with pytest.raises(Refused, match=message):
-        session.execute(statement)
-    assert session.budgets() == before
+    check_refused_unpaid(session, statement, message)
 
 
 def test_a_period_beyond_the_domain_has_no_rows(session: Session) -> None:

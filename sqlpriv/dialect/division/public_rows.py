@@ -18,7 +18,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from sqlpriv.dialect.common_tables import common_table
+from sqlpriv.dialect.common_tables import common_table, query_in_from
 from sqlpriv.dialect.division.parts import NotDivisible, own_nodes, stored_tables
 from sqlpriv.dialect.marks import MARK, as_day, duckdb_text, function_name, marked_name
 from sqlpriv.statements.keywords import words
@@ -39,8 +39,10 @@ def with_public_rows(
         first = select.args.get("from_") if isinstance(select, exp.Select) else None
         if first is None or not reads_private(first.this):
             continue
-        query = _query_of(source)
-        if query is None or reads_private(query) or not _is_shaped(query):
+        query = query_in_from(source)
+        if query is None or not source.alias_or_name or not _is_of_stored_tables(query):
+            continue
+        if reads_private(query) or not _is_shaped(query):
             continue
         try:
             tables = sorted({*stored_tables(query)})
@@ -55,19 +57,10 @@ def with_public_rows(
             join.set("this", exp.Subquery(this=written, alias=named))
 
 
-def _query_of(source: exp.Expr) -> exp.Select | None:
-    """Returns the query that stands in a join, or is named there; None where it is none of its own
-    tables alone."""
-    query: Any = source.this if isinstance(source, exp.Subquery) else None
-    if isinstance(source, exp.Table) and (cte := common_table(source)) is not None:
-        query = None if cte.args["alias"].columns else cte.this
-    if not isinstance(query, exp.Select) or not source.alias_or_name:
-        return None
-    if isinstance(source, exp.Subquery) and source.args["alias"].columns:
-        return None
+def _is_of_stored_tables(query: exp.Select) -> bool:
+    """Returns whether a query reads no query of WITH, and no parameter."""
     of_with = any(common_table(table) is not None for table in query.find_all(exp.Table))
-    parameters = any(marked_name(column) for column in query.find_all(exp.Column))
-    return None if of_with or parameters else query
+    return not of_with and not any(marked_name(column) for column in query.find_all(exp.Column))
 
 
 def _is_shaped(query: exp.Select) -> bool:

@@ -5,16 +5,11 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
-import numpy as np
-from numpy.typing import NDArray
-
 from sqlpriv.errors import DataError, Refused
 from sqlpriv.kernel.terms.budget import Budget, Epsilon, Price, Rho, rho_of
 from sqlpriv.kernel.terms.contract import PrivacyUnit, TableContract
 from sqlpriv.statements import alter_text
 from sqlpriv.statements.tree import Options, Pos
-
-Array = NDArray[np.float64]
 
 KNOWN_OPTIONS = ("epsilon", "rho")
 GAUSSIAN_95 = 1.959964
@@ -27,22 +22,6 @@ def half_width(price: Price) -> float:
     1.960 for Gaussian noise; 2.118 for one Laplace, sums of several need less.
     """
     return GAUSSIAN_95 if isinstance(price, Rho) else LAPLACE_95
-
-
-def half_width_of_sums(price: Price, kurtosis: Array) -> Array:
-    """Returns the 95 % half-widths, in their standard deviations, of sums of independent noises.
-
-    Σ w_i z_i of Laplace noises has the excess kurtosis κ = 3 Σ w_i⁴ / (Σ w_i²)². The half-width is
-    1.96 + .069 κ to first order (Cornish and Fisher 1938); .072 κ is no less than the exact one of
-    1, 2, 3, 4, 8, 16 and 64 equal weights: 2.118, 2.057, 2.028, 2.013, 1.987, 1.973, 1.963.
-
-    Args:
-        price: Of the noises.
-        kurtosis: κ, from 0 to 3.
-    """
-    if isinstance(price, Rho):
-        return np.full_like(kurtosis, GAUSSIAN_95)
-    return np.minimum(GAUSSIAN_95 + 0.072 * kurtosis, LAPLACE_95)
 
 
 def statement_price(

@@ -139,13 +139,13 @@ class OwnerEngine:
     def _query(
         self, engine: duckdb.DuckDBPyConnection, text: str, parameters: Parameters
     ) -> pa.Table | None:
-        def read() -> pa.Table | None:
+        def fetch_rows() -> pa.Table | None:
             rows = engine.sql(text, params=parameters or None)
             return None if rows is None else rows.to_arrow_table()
 
         try:
             with as_private_as(self.vault):
-                return call_interruptibly(read, engine.interrupt)
+                return call_interruptibly(fetch_rows, engine.interrupt)
         except duckdb.Error as error:
             raise ProgrammingError(str(error)) from error
 

@@ -64,13 +64,17 @@ class Quote:
     @property
     def is_covered(self) -> bool:
         """Whether every budget has that much left."""
-        return all(charge.price.nano <= charge.left.nano for charge in self.charges)
+        return not self._uncovered
 
     def check_covered(self) -> None:
         """Raises BudgetExhausted where a budget has less left than the statement costs."""
-        for charge in self.charges:
-            if charge.price.nano > charge.left.nano:
-                raise BudgetExhausted(
-                    f"costs epsilon = {charge.epsilon:.6g} of {charge.unit_table} but epsilon ="
-                    f" {charge.epsilon_left:.6g} is left; nothing was read or charged"
-                )
+        charge = next(iter(self._uncovered), None)
+        if charge is not None:
+            raise BudgetExhausted(
+                f"costs epsilon = {charge.epsilon:.6g} of {charge.unit_table} but epsilon ="
+                f" {charge.epsilon_left:.6g} is left; nothing was read or charged"
+            )
+
+    @property
+    def _uncovered(self) -> list[Charge]:
+        return [charge for charge in self.charges if charge.price.nano > charge.left.nano]

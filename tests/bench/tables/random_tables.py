@@ -28,11 +28,11 @@ def random_table(
     count = int(np.exp(rng.uniform(np.log(2), np.log(most_columns + 1))))
     rows = int(np.exp(rng.uniform(np.log(50), np.log(most_rows))))
     columns, domains = {"s": "(i % 3)::INT"}, {"s": "IN (0, 1, 2)"}
-    latent = _uniform(rng)
+    latent = uniform(rng)
     for c in range(count - 1):
         kind = KINDS[int(rng.integers(len(KINDS)))]
         name = f"{kind.__name__.strip('_')}{c}"
-        own = _uniform(rng)
+        own = uniform(rng)
         source = own if rng.random() < 0.4 else f"(({latent} + 0.5 * {own}) / 1.5)"
         if kind is _copy and len(columns) > 1:
             original = list(columns)[int(rng.integers(1, len(columns)))]
@@ -42,9 +42,7 @@ def random_table(
             continue
         sql, domain = kind(source, rng)
         if domain and rng.random() < 0.25:
-            sql = (
-                f"CASE WHEN {_uniform(rng)} < {rng.uniform(0.01, 0.9):.3f} THEN NULL ELSE {sql} END"
-            )
+            sql = sometimes_null(sql, rng)
             domain = f"{domain[:-1]}, NULL)" if domain.startswith("IN") else f"{domain} OR NULL"
         columns[name] = sql
         if domain:
@@ -52,9 +50,14 @@ def random_table(
     return Hostile(columns, domains, "s", rows)
 
 
-def _uniform(rng: np.random.Generator) -> str:
+def uniform(rng: np.random.Generator) -> str:
     """Returns SQL of a number above 0 and below 1."""
     return f"((hash(i, {rng.integers(10**6)}) % {PRIME} + 0.5) / {PRIME})"
+
+
+def sometimes_null(sql: str, rng: np.random.Generator) -> str:
+    """Returns SQL of a value, which is NULL in a part of the rows, from .01 to .9 of them."""
+    return f"CASE WHEN {uniform(rng)} < {rng.uniform(0.01, 0.9):.3f} THEN NULL ELSE {sql} END"
 
 
 def _skewed(u: str, rng: np.random.Generator) -> Drawn:

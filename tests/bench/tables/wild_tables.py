@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from bench.tables import random_tables
 from bench.tables.hostile_tables import Hostile
+from bench.tables.random_tables import sometimes_null, uniform
 
 Drawn = random_tables.Drawn
 EVERY_FOURTH = ("no row", "one row", "100 columns", "one column")
@@ -33,9 +34,7 @@ def wild_table(seed: int) -> Hostile:
         name = f"{kind.__name__.strip('_')}{c}"
         sql, domain = kind(latent, rng)
         if domain and rng.random() < 0.2:
-            sql = (
-                f"CASE WHEN {_uniform(rng)} < {rng.uniform(0.01, 0.9):.3f} THEN NULL ELSE {sql} END"
-            )
+            sql = sometimes_null(sql, rng)
             if rng.random() < 0.8 and "NULL" not in domain:
                 listed = domain.startswith("IN")
                 domain = f"{domain[:-1]}, NULL)" if listed else f"{domain} OR NULL"
@@ -45,16 +44,11 @@ def wild_table(seed: int) -> Hostile:
     return Hostile(columns, domains, "s", rows)
 
 
-def _uniform(rng: np.random.Generator) -> str:
-    """Returns SQL of a number above 0 and below 1."""
-    return f"((hash(i, {rng.integers(10**6)}) % {random_tables.PRIME} + 0.5) / 1000003)"
-
-
 def _latents(rng: np.random.Generator) -> Iterator[str]:
     """Yields SQL of numbers above 0 and below 1, of which some go together."""
-    shared = _uniform(rng)
+    shared = uniform(rng)
     while True:
-        own = _uniform(rng)
+        own = uniform(rng)
         yield own if rng.random() < 0.4 else f"(({shared} + 0.5 * {own}) / 1.5)"
 
 
@@ -131,7 +125,7 @@ def _power_law(u: str, rng: np.random.Generator) -> Drawn:
 
 
 def _log_normal(u: str, rng: np.random.Generator) -> Drawn:
-    other = _uniform(rng)
+    other = uniform(rng)
     normal = f"(sqrt(-2 * ln({u})) * cos(6.2831853 * {other}))"
     return f"(exp({rng.uniform(0, 8):.3f} + {rng.uniform(0.5, 2):.3f} * {normal}))::DOUBLE", (
         "BETWEEN (0, 1e8)"
@@ -141,7 +135,7 @@ def _log_normal(u: str, rng: np.random.Generator) -> Drawn:
 def _sentinel(u: str, rng: np.random.Generator) -> Drawn:
     code = int(rng.choice([-9, -1, 999, 9999]))
     share = rng.uniform(0.01, 0.6)
-    sql = f"CASE WHEN {_uniform(rng)} < {share:.3f} THEN {code} ELSE floor(90 * {u}) END::INT"
+    sql = f"CASE WHEN {uniform(rng)} < {share:.3f} THEN {code} ELSE floor(90 * {u}) END::INT"
     return sql, "BETWEEN (-10, 10000)"
 
 

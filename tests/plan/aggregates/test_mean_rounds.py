@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from statistics import NormalDist
 from typing import Any
@@ -14,7 +14,7 @@ import pytest
 from bench import coverage
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.exact_people import BUDGET, PURE, engine, exact, planned
+from support.exact_people import BUDGET, PURE, exact, planned
 
 from sqlpriv.answer import means
 from sqlpriv.answer.pooled.group_effects import main_effects
@@ -54,13 +54,6 @@ from sqlpriv.plan.aggregates.mean_rounds import (
 )
 from sqlpriv.plan.plan import Plan
 from sqlpriv.plan.pricing.tuned_constants import AUTO_COST, FINE_SECTIONS, SECTIONS, WIDE
-
-
-@pytest.fixture(scope="module")
-def people() -> Iterator[duckdb.DuckDBPyConnection]:
-    connection = engine()
-    yield connection
-    connection.close()
 
 
 def _plan(using: str, options: str = "", budget: Budget = BUDGET) -> Plan:

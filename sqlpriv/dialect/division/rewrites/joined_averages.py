@@ -20,8 +20,8 @@ from sqlglot import exp
 from sqlpriv.dialect.common_tables import (
     alias_of,
     bare_name,
-    common_table,
     is_stored_table,
+    query_in_from,
     sources_of,
 )
 from sqlpriv.dialect.division.named_terms import (
@@ -127,11 +127,8 @@ def _write_aggregates(
 
 def _grouped_query(source: exp.Expr) -> exp.Select:
     """Returns the query with GROUP BY that a part of FROM is."""
-    query = source.this.unnest() if isinstance(source, exp.Subquery) else None
-    if isinstance(source, exp.Table) and (cte := common_table(source)) is not None:
-        query = None if cte.args["alias"].columns else cte.this
-    alias = source.args.get("alias")
-    if not isinstance(query, exp.Select) or (alias is not None and alias.columns):
+    query = query_in_from(source)
+    if query is None:
         raise NotDivisible("no query")
     group = query.args.get("group")
     if group is None or {name for name, value in group.args.items() if value} - {"expressions"}:

@@ -93,7 +93,7 @@ def _drop_null_test(select: exp.Select, alias: str, tests: list[exp.Expr]) -> No
 
 
 def _tests_null(test: exp.Expr, alias: str, keys: set[str]) -> bool:
-    column = test.this if isinstance(test, exp.Is) else None
-    is_null = isinstance(test, exp.Is) and isinstance(test.expression, exp.Null)
-    is_key = isinstance(column, exp.Column) and column.table.lower() == alias
-    return is_null and is_key and column.name.lower() in keys  # type: ignore[union-attr]  # a column
+    match test:
+        case exp.Is(this=exp.Column() as column, expression=exp.Null()):
+            return column.table.lower() == alias and column.name.lower() in keys
+    return False

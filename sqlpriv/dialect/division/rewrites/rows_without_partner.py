@@ -92,5 +92,6 @@ def _first_argument(aggregate: exp.Expr) -> exp.Expr | None:
     call = call_of(aggregate)
     first = next(iter(call.expressions), None) if function_name(call) else None
     if isinstance(first, exp.Distinct) and first.expressions:
-        return first.expressions[0]  # type: ignore[no-any-return]  # sqlglot's lists are untyped
+        counted: exp.Expr = first.expressions[0]
+        return counted
     return first

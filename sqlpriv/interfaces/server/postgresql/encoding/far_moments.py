@@ -6,20 +6,18 @@ PostgreSQL and DuckDB both have them, so a client is sent them as PostgreSQL wri
 
 from __future__ import annotations
 
-import datetime as dt
 import struct
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from sqlpriv.errors import DataError
 from sqlpriv.interfaces.display import values
+from sqlpriv.system import arrow
 
-Unit = Literal["D", "us"]
-_BITS = {"D": 32, "us": 64}
-_FIRST, _LAST = np.datetime64(dt.datetime.min), np.datetime64(dt.datetime.max)
+Unit = Literal["D", "s", "ms", "us", "ns"]
 _EPOCH = np.datetime64("2000-01-01")
 
 
@@ -28,8 +26,8 @@ class FarMoment:
     """A DATE or TIMESTAMP that Python has no value for.
 
     Attributes:
-        count: Days or microseconds since 1970-01-01; ±(2^31 - 1) or ±(2^63 - 1) for the infinite.
-        unit: `D` of a DATE, `us` of a TIMESTAMP.
+        count: Units since 1970-01-01; ±(2^31 - 1) days or ±(2^63 - 1) for the infinite.
+        unit: `D` of a DATE; of a TIMESTAMP what Arrow counts it in.
         zoned: It is a TIMESTAMPTZ, in UTC.
     """
 
@@ -38,16 +36,21 @@ class FarMoment:
     zoned: bool = False
 
     @property
+    def bits(self) -> int:
+        """How many bits a count has."""
+        return 32 if self.unit == "D" else 64
+
+    @property
     def is_infinite(self) -> bool:
         """Whether it is later, or earlier, than all others."""
-        return abs(self.count) == (1 << (_BITS[self.unit] - 1)) - 1
+        return abs(self.count) == (1 << (self.bits - 1)) - 1
 
     def __str__(self) -> str:
         """Returns it as PostgreSQL writes it.
 
         >>> str(FarMoment(2**31 - 1, "D")), str(FarMoment(-735160, "D"))
         ('infinity', '0044-03-15 BC')
-        >>> str(FarMoment(568971820800000000, "us", zoned=True))
+        >>> str(FarMoment(568971820800, "s", zoned=True))
         '20000-01-01 00:00:00+00'
         """
         if self.is_infinite:
@@ -61,16 +64,18 @@ class FarMoment:
         return f"{day}{f' {clock}' * bool(clock)}{'+00' * self.zoned}{' BC' * before}"
 
     def binary(self) -> bytes:
-        """Returns PostgreSQL's binary form: counted from 2000-01-01, the ends are infinite.
+        """Returns PostgreSQL's binary form: days or microseconds from 2000-01-01 on, the ends are
+        infinite.
 
         >>> FarMoment(1 - 2**31, "D").binary().hex(), FarMoment(6585322, "D").binary().hex()
         ('80000000', '0064511d')
         """
-        code, bits = "!i" if self.unit == "D" else "!q", _BITS[self.unit]
+        code, most = ("!i" if self.unit == "D" else "!q"), 1 << (self.bits - 1)
         if self.is_infinite:
-            return struct.pack(code, 2 ** (bits - 1) - 1 if self.count > 0 else -(2 ** (bits - 1)))
-        epoch = int(_EPOCH.astype(f"datetime64[{self.unit}]").astype(np.int64))
-        return struct.pack(code, self.count - epoch)
+            return struct.pack(code, most - 1 if self.count > 0 else -most)
+        unit = "D" if self.unit == "D" else "us"
+        since = np.datetime64(self.count, self.unit).astype(f"datetime64[{unit}]") - _EPOCH
+        return struct.pack(code, int(since.astype(np.int64)))
 
 
 def rows(table: pa.Table, start: int, count: int) -> list[tuple[Any, ...]]:
@@ -79,51 +84,32 @@ def rows(table: pa.Table, start: int, count: int) -> list[tuple[Any, ...]]:
     Raises:
         DataError: Python has no value for an item of a list, or a field of a struct.
     """
-    part = table.slice(start, count)
-    far = {at: _moments(c) for at, c in enumerate(part.columns) if _has_far(c)}
-    for at in far:
-        part = part.set_column(at, part.field(at).name, pa.nulls(part.num_rows))
-    if not far:
-        return values.rows(part)
+    try:
+        return values.rows(table, start, count)
+    except DataError as error:
+        part, reason = table.slice(start, count), error
+    near = arrow.without_far_moments(part)
+    far = {
+        at: column
+        for at, column in enumerate(part.columns)
+        if column.null_count < near.column(at).null_count
+    }
+    if any(pa.types.is_nested(column.type) for column in far.values()):
+        raise reason
     return [
-        tuple(far[at][number] if at in far else value for at, value in enumerate(row))
-        for number, row in enumerate(values.rows(part))
+        tuple(
+            _far_moment(far[at][number]) if value is None and at in far else value
+            for at, value in enumerate(row)
+        )
+        for number, row in enumerate(values.rows(near))
     ]
 
 
-def _has_far(column: pa.ChunkedArray[Any]) -> bool:
-    """Returns whether a date or moment lies outside the years 1 to 9999."""
-    if not (pa.types.is_date32(column.type) or pa.types.is_timestamp(column.type)):
-        return False
-    ends = pc.min_max(_counts(column)).as_py()
-    if ends["min"] is None:
-        return False
-    of_unit = f"datetime64[{_unit(column.type)}]"
-    first, last = (int(end.astype(of_unit).astype(np.int64)) for end in (_FIRST, _LAST))
-    return bool(ends["min"] < first or ends["max"] > last)
-
-
-def _moments(column: pa.ChunkedArray[Any]) -> list[Any]:
-    """Returns a column's values: Python's own where it has one."""
-    zoned = pa.types.is_timestamp(column.type) and column.type.tz is not None
-    return [_moment(count, _unit(column.type), zoned) for count in _counts(column).to_pylist()]
-
-
-def _moment(count: int | None, unit: Unit, zoned: bool) -> Any:
-    if count is None:
+def _far_moment(moment: pa.Scalar[Any]) -> FarMoment | None:
+    """Returns a moment that Python has no value for; None of NULL."""
+    if not moment.is_valid:
         return None
-    far = FarMoment(count, unit, zoned)
-    moment = None if far.is_infinite else np.datetime64(count, unit).item()
-    if not isinstance(moment, dt.date):  # numpy gives whole numbers where Python has no value
-        return far
-    return moment.replace(tzinfo=dt.UTC) if isinstance(moment, dt.datetime) and zoned else moment
-
-
-def _unit(kind: pa.DataType) -> Unit:
-    return "D" if pa.types.is_date32(kind) else "us"
-
-
-def _counts(column: pa.ChunkedArray[Any]) -> pa.ChunkedArray[Any]:
-    if pa.types.is_date32(column.type):
-        return column.cast(pa.int32())
-    return column.cast(pa.timestamp("us", column.type.tz), safe=False).cast(pa.int64())
+    if isinstance(moment, pa.Date32Scalar):
+        return FarMoment(moment.value, "D")
+    assert isinstance(moment, pa.TimestampScalar)
+    return FarMoment(moment.value, moment.type.unit, moment.type.tz is not None)

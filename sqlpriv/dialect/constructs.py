@@ -30,8 +30,10 @@ OVER WINDOW: window functions are not answered privately
     aggregate with GROUP BY or STRATIFY BY instead of OVER
 QUALIFY: QUALIFY filters by window functions, which are not answered privately
     filter groups with HAVING
-TABLESAMPLE USING: sampling is not answered privately
+TABLESAMPLE: sampling is not answered privately
     leave it out: the price does not depend on the number of rows
+USING: a SELECT has no USING: neither sampling nor a synthesizer
+    leave it out, or write CREATE SYNTHETIC TABLE s AS SELECT … USING mst
 PIVOT UNPIVOT PIVOT_WIDER PIVOT_LONGER: PIVOT is not answered privately
     write the columns as keys of GROUP BY or STRATIFY BY
 [ { ARRAY STRUCT MAP: lists, structs and maps are not answered privately

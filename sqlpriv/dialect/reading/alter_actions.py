@@ -69,7 +69,11 @@ def key_or_link(c: TokenCursor) -> decl.AddPrivacyKey | decl.AddPrivacyLink:
         return decl.AddPrivacyKey(c.columns_in_parentheses())
     column = c.column_in_parentheses()
     c.expect("REFERENCES")
-    return decl.AddPrivacyLink(column, c.table(), c.column_in_parentheses())
+    parent = c.table()
+    if not c.at("("):
+        hint = f"write REFERENCES {parent}(id), with the column that {column} is equal to"
+        raise c.refuse(f"a link names the column of {parent} that it refers to", hint)
+    return decl.AddPrivacyLink(column, parent, c.column_in_parentheses())
 
 
 def _many(c: TokenCursor) -> decl.DeclareMany:
@@ -115,7 +119,11 @@ def _option_list(
     if c.at("DOMAIN"):
         hint = "write ALTER TABLE t ALTER COLUMN c SET PRIVACY DOMAIN …"
         raise c.refuse("a domain is of a column", hint)
-    raise c.refuse_unexpected("(, FROM, BOUND, BUDGET or WINDOW")
+    expected = "(, FROM, BOUND, BUDGET or WINDOW"
+    if c.peek().upper in ("KEY", "UNIT", "LINK", "PUBLIC", "COLUMN"):
+        hint = "a list is in parentheses: SET PRIVACY (KEY (id), BOUND (rows_per_unit = 1))"
+        raise c.refuse(f"expected {expected}, found {c.peek().shown}", hint)
+    raise c.refuse_unexpected(expected)
 
 
 def _window(c: TokenCursor) -> decl.SetWindow:

@@ -11,6 +11,7 @@ from sqlpriv.dialect.parameters import Parameters, bind
 from sqlpriv.dialect.reading import ddl, plain
 from sqlpriv.dialect.reading.alter_actions import alter
 from sqlpriv.dialect.reading.grant import grant_select
+from sqlpriv.dialect.reading.near_declarations import near_declaration
 from sqlpriv.dialect.reading.parsed_query import ParsedQuery, parse_query
 from sqlpriv.dialect.reading.statement_texts import check_text, statement_parts
 from sqlpriv.dialect.reading.synthetic_statements import (
@@ -121,6 +122,8 @@ def _statement(c: TokenCursor) -> cmd.Statement:
     if ours is not None:
         return ours
     c.index = 0
+    if (misspelt := near_declaration(c)) is not None:
+        raise misspelt
     if (at := _private_at(c.tokens)) is not None:
         message = f"a private SELECT cannot be a part of {word}"
         if word == "COPY":

@@ -42,7 +42,9 @@ def _create_table(c: TokenCursor) -> cmd.CreateSynthetic | cmd.DrawFromModel:
     name = c.name("the name of the new table")
     if c.at("FROM"):
         return _from_model(c, name, or_replace, first)
-    c.expect("AS")
+    if not c.accept("AS"):
+        hint = "write CREATE SYNTHETIC TABLE s AS SELECT a FROM t USING mst OPTIONS (epsilon = 1)"
+        raise c.refuse(f"expected AS SELECT …, found {c.peek().shown}", hint)
     head = c.peek()
     if head.upper != "SELECT":
         raise c.refuse_unexpected("SELECT")

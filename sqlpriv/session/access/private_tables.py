@@ -74,7 +74,8 @@ class PrivateTables:
         if contract.public:
             raise Refused.at(pos, f'"{table}" is public: plain SQL on it is free', free)
         if contract.unit is None:
-            hint = f"the owner runs {alter_text(table)} ADD PRIVACY_KEY (…), then … SET PU"
+            declared = "SET PRIVACY (KEY (…), BOUND (rows_per_unit = …))"
+            hint = f"the owner runs {alter_text(table)} {declared}"
             if contract.links:
                 hint = "the owner links it straight to the key of the unit's own table"
             raise Refused.at(pos, f'nobody declared whom "{table}" protects', hint)

@@ -33,6 +33,7 @@ from sqlpriv.synth.domain.public_counts import align_counts
 from sqlpriv.synth.explained_steps import steps
 from sqlpriv.synth.job import Job
 from sqlpriv.synth.models.composed_columns import Composed
+from sqlpriv.synth.registry import method_of
 from sqlpriv.synth.synthesis import Synthesis, prepare
 from sqlpriv.synth.synthesis import synthesize as run_job
 from sqlpriv.system import arrow
@@ -56,6 +57,7 @@ def prepare_job(
     Raises:
         Refused: The statement does not fit; nothing was read or charged.
     """
+    method_of(create.method)
     planned = plan_synthetic(create, contract, budget, settings.get("privacy_epsilon"), price)
     read, options = planned.read, dict(planned.options)
     job = prepare(

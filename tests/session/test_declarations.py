@@ -124,6 +124,32 @@ def test_many_declarations_tell_what_each_leaves_out(tmp_path: Path) -> None:
     assert message.count("beyond 3") == 1
 
 
+def test_a_link_tells_of_rows_of_nobody_and_of_a_table_that_stays_closed(tmp_path: Path) -> None:
+    """It said that rows belong to trips, while nothing protected them and 6 named no trip."""
+    with Session(tmp_path / "v.duckdb", role="owner") as owner:
+        owner.execute(
+            "CREATE TABLE p AS SELECT i AS id FROM range(9) r(i);"
+            "CREATE TABLE trips AS SELECT i AS trip, i // 2 AS who FROM range(20) r(i);"
+            "CREATE TABLE legs AS SELECT if(i = 5, NULL, i) AS trip FROM range(26) r(i);"
+            "ALTER TABLE p SET PRIVACY (KEY (id), BOUND (rows_per_unit = 1))"
+        )
+        declared = "ALTER TABLE {} SET PRIVACY (LINK ({}) REFERENCES {}, BOUND (rows_per_unit = 9))"
+        legs = declared.format("legs", "trip", "trips(trip)")
+        why = "analysts are refused legs, because trips protects nobody yet"
+        assert why in owner.execute(legs).message
+        message = owner.execute(declared.format("trips", "who", "p(id)")).message
+        assert "2 rows of nobody in p: each such who is a unit of its own" in message
+        why = "analysts are refused legs, because trips.trip is neither PRIMARY KEY nor UNIQUE"
+        assert why in owner.execute(legs).message
+        owner.execute("ALTER TABLE trips ADD PRIMARY KEY (trip)")
+        message = owner.execute(legs).message
+        assert "1 row without trip, never read; 6 rows of nobody in trips: never read" in message
+        assert "refused" not in message
+        owner.execute("ALTER TABLE legs ADD PRIVACY_KEY (trip)")
+        roles = owner.execute("DESCRIBE legs").table["role"].to_pylist()
+        assert roles == ["link to trips.trip"]  # not the privacy key, which protects nobody
+
+
 def test_a_schema_is_taken_as_declarations_of_what_is_not_declared_yet(tmp_path: Path) -> None:
     with Session(tmp_path / "one.duckdb", role="owner") as owner:
         owner.execute(TABLES)

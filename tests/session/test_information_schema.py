@@ -97,7 +97,7 @@ def test_comments_say_whom_a_table_protects(connection):
         "customer": "private: protects each c_custkey of customer;"
         " rows_per_unit = 1, groups_per_unit = 1",
         "nation": "public",
-        "orders": "private: protects each o_custkey of customer;"
+        "orders": "private: protects each c_custkey of customer;"
         " rows_per_unit = 5, groups_per_unit = 1",
     }
 

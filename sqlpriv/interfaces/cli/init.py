@@ -80,7 +80,7 @@ def _refuse_existing(vault: Path) -> None:
 
 def _propose_for(vault: Path) -> str:
     """Returns what is proposed for the tables of a vault."""
-    from sqlpriv.session.declarations.propose import propose
+    from sqlpriv.session.proposals.propose import propose
     from sqlpriv.session.session import Session
 
     with Session(vault, role="owner") as session:

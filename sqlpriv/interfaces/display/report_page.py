@@ -30,6 +30,7 @@ body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(
 h1 { font-size: 1.7rem; margin-bottom: 0; } h2 { margin-top: 2.4rem; border-bottom: 1px solid
   var(--line); } .soft, caption { color: var(--soft); font-size: .9rem; text-align: left; }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; width: 100%; font-size: .9rem; }
+.scroll + .scroll { margin-top: 1.2rem; }
 th, td { text-align: left; padding: .3rem .6rem; border-bottom: 1px solid var(--line);
   vertical-align: top; } td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; }
 code { font-size: .85rem; overflow-wrap: anywhere; } .card { background: var(--card); padding:
@@ -37,6 +38,7 @@ code { font-size: .85rem; overflow-wrap: anywhere; } .card { background: var(--c
 svg text { font-size: 12px; fill: var(--soft); } .grid { stroke: var(--line); }
 .spent { fill: none; stroke: var(--spent); stroke-width: 2; } .area { fill: var(--area); }
 .budget { fill: none; stroke: var(--budget); stroke-width: 2; stroke-dasharray: 6 4; }
+@media (max-width: 40rem) { svg text { font-size: 20px; } }
 @media print { body { margin: 0; max-width: none; } section, .card, svg { break-inside: avoid; } }
 """
 
@@ -110,7 +112,7 @@ def _status_text(table: Row) -> str:
     most = "one row" if rows == 1 else f"at most {rows} rows"
     inside = f" in each of at most {groups} groups" if groups > 1 else ""
     whose = f"{table['privacy_key']}" + (
-        f" of {table['unit_table']}" if table["unit_table"] != table["table"].lower() else ""
+        f" of {table['unit_table']}" if table["unit_table"] != table["table"] else ""
     )
     return (
         f"private. Every single <b>{escape(whose)}</b> is protected, and {most} of each"
@@ -149,7 +151,7 @@ def _budget_card(facts: ReportFacts, budget: Row, today: dt.date) -> str:
     name = budget["unit_table"]
     per, until, total = budget.get("per"), budget.get("until"), budget.get("epsilon_total")
     epsilon, spent = _number(budget["epsilon"]), _number(budget["epsilon_spent"])
-    left = f"{math.floor(budget['epsilon_left'] * 100) / 100:g}"  # of 100, 99.97 is not 100
+    left = _rounded_down(budget["epsilon_left"])
     delta = f" (δ = {budget['delta']:g})" if budget["delta"] else ""
     period = f" in each {per}" if per else ""
     words = (
@@ -170,6 +172,8 @@ def _budget_card(facts: ReportFacts, budget: Row, today: dt.date) -> str:
     days = [row for row in facts.history if row["unit_table"] == name]
     spending = [(_day(r), r["epsilon_spent"]) for r in days if r["event"] == "charged"]
     budgets = [(_day(r), r["epsilon"]) for r in days if r["event"] == "budget set"]
+    if facts.tables and all(table["unit_table"] != name for table in facts.tables):
+        words += " No table draws on it now."
     title = f"ε spent of {name} since the start (line), and its budget{period} (dashed)"
     picture = spending_picture(spending, _last_of_day(budgets), today, title)
     return (
@@ -269,6 +273,19 @@ def _cell(value: object) -> str:
 
 def _number(value: float | None) -> str:
     return "" if value is None else f"{value:.3g}"
+
+
+def _rounded_down(value: float) -> str:
+    """Returns a number with four digits: of 100, 99.978 is not 100. A budget's epsilon is computed
+    from its rho, and may be a millionth below what was declared.
+
+    >>> [_rounded_down(x) for x in (99.978, 2.9999999, 0.0456, 0.0)]
+    ['99.97', '3', '0.0456', '0']
+    """
+    if value <= 0:
+        return "0"
+    step = 10.0 ** (math.floor(math.log10(value)) - 3)
+    return f"{math.floor(value * (1 + 1e-6) / step) * step:.4g}"
 
 
 def _day(row: Row) -> dt.date:

@@ -152,7 +152,7 @@ def _definitions(contracts: Mapping[str, TableContract]) -> list[str]:
         parts = [_column(column) for column in contract.columns]
         parts += _keys(contract) + _links(contract, defined)
         statements.append(f"CREATE TABLE {table} ({', '.join(parts)})")
-        statements.append(f"COMMENT ON TABLE {table} IS {literal(_about(contract, contracts))}")
+        statements.append(f"COMMENT ON TABLE {table} IS {literal(_about(contract))}")
         for column in contract.columns:
             if about := _about_column(contract, column):
                 where = f"{table}.{name(column.name)}"
@@ -189,13 +189,13 @@ def _links(contract: TableContract, made: Mapping[str, TableContract]) -> list[s
     ]
 
 
-def _about(contract: TableContract, contracts: Mapping[str, TableContract]) -> str:
+def _about(contract: TableContract) -> str:
     status = show.status(contract)
     if contract.unit is None:
         return status
     unit = contract.unit
     bounds = f"rows_per_unit = {unit.rows_per_unit}, groups_per_unit = {unit.groups_per_unit}"
-    table, columns = show.unit_as_written(contract, contracts)
+    table, columns = show.unit_as_written(contract)
     return f"{status}: protects each {columns} of {table}; {bounds}"
 
 

@@ -10,7 +10,6 @@ from sqlpriv.errors import DeclarationError, Refused
 from sqlpriv.kernel.sql.quoting import name
 from sqlpriv.kernel.terms.contract import UNDECLARED, TableContract
 from sqlpriv.session.access.context import Access
-from sqlpriv.session.access.owner_engine import beyond_bound, outside
 from sqlpriv.session.access.quote import Quote
 from sqlpriv.session.access.result import Result
 from sqlpriv.session.commands.declare import check_domain, declare
@@ -19,6 +18,11 @@ from sqlpriv.session.declarations.auto_declarations import (
     explain_declaration,
     measure_declaration,
     quote_declaration,
+)
+from sqlpriv.session.declarations.declared_effects import (
+    rows_beyond_bound,
+    rows_of_no_parent,
+    rows_outside,
 )
 from sqlpriv.session.declarations.dictionary_declarations import declarations_of_dictionary
 from sqlpriv.session.declarations.schema_declarations import declarations_of_schema
@@ -179,13 +183,12 @@ def _declare_all(actions: Sequence[decl.Action], table: str, access: Access) -> 
         for link in links:
             _ask_for_bound(access, contract, link)
     last_bound = next((a for a in reversed(actions) if isinstance(a, _BOUNDS)), None)
-    tells = [a is last_bound or isinstance(a, _DOMAINS) for a in actions]
     protects = any(action == decl.SetUnit(True) for action in actions)  # which tells of the key
     answers = [
         message
-        + (_rows_left_out(action, contract, access) if tell else "")
+        + _rows_left_out(action, contract, access, is_last_bound=action is last_bound)
         + changes.get(type(action), "")
-        for action, message, tell in zip(actions, messages, tells, strict=True)
+        for action, message in zip(actions, messages, strict=True)
         if not (protects and isinstance(action, decl.AddPrivacyKey))
     ]
     access.tables.settle()
@@ -225,11 +228,18 @@ def _check_parent_key(access: Access, link: decl.AddPrivacyLink) -> None:
         )
 
 
-def _rows_left_out(action: decl.Action, contract: TableContract, access: Access) -> str:
+def _rows_left_out(
+    action: decl.Action, contract: TableContract, access: Access, is_last_bound: bool
+) -> str:
     """Returns, in words for the owner, how many rows a domain, a bound or a link leaves out."""
     assert access.owner is not None
-    if isinstance(action, _BOUNDS):
-        return beyond_bound(access.owner, contract)
-    if isinstance(action, _DOMAINS) and (column := contract.column(action.column)):
-        return outside(access.owner, contract, column)
-    return ""
+    words = ""
+    if isinstance(action, decl.AddPrivacyLink):
+        column = action.column.lower()
+        (link,) = (link for link in contract.links if link.column.lower() == column)
+        words = rows_of_no_parent(access.owner, contract, link)
+    if is_last_bound:
+        return words + rows_beyond_bound(access.owner, contract)
+    if isinstance(action, _DOMAINS) and (listed := contract.column(action.column)):
+        return rows_outside(access.owner, contract, listed)
+    return words

@@ -43,7 +43,7 @@ _LONGEST = 60
 
 def tables(contracts: Mapping[str, TableContract]) -> pa.Table:
     """SHOW PRIVACY TABLES: every table of the vault, and whom it protects."""
-    written = {name: unit_as_written(contract, contracts) for name, contract in contracts.items()}
+    written = {name: unit_as_written(contract) for name, contract in contracts.items()}
     rows = [
         {
             "table": c.table,
@@ -70,19 +70,14 @@ def tables(contracts: Mapping[str, TableContract]) -> pa.Table:
     return _table(rows, fields)
 
 
-def unit_as_written(
-    contract: TableContract, contracts: Mapping[str, TableContract]
-) -> tuple[str, str]:
-    """Returns the table whose units a table protects, and their key, as they were created.
+def unit_as_written(contract: TableContract) -> tuple[str, str]:
+    """Returns the table whose units a table protects, and that table's key, as they were created.
 
     Contracts keep names in lower case, by which they are compared.
     """
-    unit = contract.unit
-    table, columns = (unit.table, unit.columns) if unit else (contract.table, contract.key)
-    of = contracts.get(table.lower())
-    names = {column.name.lower(): column.name for column in of.columns} if of else {}
-    listed = ", ".join(names.get(column.lower(), column) for column in columns)
-    return of.table if of else table, listed
+    of = contract.contract_of(contract.unit.table, on_the_way=True) if contract.unit else contract
+    names = {column.name.lower(): column.name for column in of.columns}
+    return of.table, ", ".join(names.get(column.lower(), column) for column in of.key)
 
 
 def status(contract: TableContract) -> str:
@@ -217,11 +212,16 @@ def domain_sql(domain: ColumnDomain | None) -> str | None:
 
 
 def role(contract: TableContract, column: Column) -> str | None:
-    """Returns what a column is to the unit: its key, a link to it, or neither."""
+    """Returns what a column is to the unit: its key, a link to it, or neither.
+
+    A key that is declared stays so without SET PU, and then a link names whose the rows are.
+    """
+    link = next((x for x in contract.links if x.column.lower() == column.name.lower()), None)
+    if link:
+        return f"link to {link.table}.{link.parent}"
     if column.name.lower() in map(str.lower, contract.key):
         return "privacy key" if len(contract.key) == 1 else "part of the privacy key"
-    link = next((x for x in contract.links if x.column.lower() == column.name.lower()), None)
-    return f"link to {link.table}.{link.parent}" if link else None
+    return None
 
 
 def show_state(show: cmd.Show, access: Access) -> Result:

@@ -369,9 +369,39 @@ def test_a_reference_with_a_few_orphans_is_a_link_and_people_are_no_list_of_code
     lines = done.output.splitlines()
     assert "ALTER TABLE patients ADD PRIVACY_KEY (patient_id);" in lines
     link = "ALTER TABLE visits ADD PRIVACY_LINK (patient_id) REFERENCES patients(patient_id);"
-    assert f"{link}  -- 10 rows of nobody there, never read" in lines
+    assert f"{link}  -- 10 rows of nobody there: each such patient_id is a unit of its own" in lines
     assert "-- A short list. If it is about nobody: ALTER TABLE wards SET PUBLIC;" in lines
     assert not any(line.endswith("ALTER TABLE patients SET PUBLIC;") for line in lines)
+
+
+def test_links_lead_over_other_tables_to_people_and_not_to_districts(tmp_path: Path) -> None:
+    """The districts were the units, and legs, a Parquet file beside CSVs, belonged to nobody."""
+    folder = tmp_path / "town"
+    folder.mkdir()
+    with duckdb.connect() as engine:
+        for file, rows in {
+            "districts.csv": "SELECT i AS district_id, 'D' || i AS name FROM range(40) r(i)",
+            "patients.csv": "SELECT i AS patient_id, i % 40 AS district_id FROM range(400) r(i)",
+            "trips.parquet": "SELECT i::INT trip_id, (i // 4)::INT patient FROM range(1600) r(i)",
+            "legs.csv": "SELECT i AS leg_no, i // 2 AS trip_id FROM range(3250) r(i)",
+            "hogares.csv": "SELECT i // 2 AS id_hogar, i % 5 AS n FROM range(400) r(i)",
+        }.items():
+            engine.execute(f"COPY ({rows}) TO '{folder / file}'")
+    vault = tmp_path / "town.duckdb"
+    done = run(folder, "--vault", vault, "--yes")
+    assert done.exit_code == 0, done.output
+    lines = done.stdout.splitlines()
+    assert "-- A short list. If it is about nobody: ALTER TABLE districts SET PUBLIC;" in lines
+    assert "ALTER TABLE hogares ADD PRIVACY_KEY (id_hogar);" in lines
+    # 50 of the legs name a trip that is not there; the others are 8 of each patient, not 2
+    assert "ALTER TABLE legs SET PRIVACY BOUND (rows_per_unit = 8);" in lines
+    assert any(line.endswith("-- 50 rows of nobody there: never read") for line in lines)
+    assert "50 rows of nobody in trips: never read" in done.stderr
+    with Session(vault, role="owner") as owner:
+        rows = owner.execute("SHOW PRIVACY TABLES").table.to_pylist()
+    units = {row["table"]: (row["unit_table"], row["privacy_key"]) for row in rows}
+    patient = ("patients", "patient_id")
+    assert units["patients"] == units["trips"] == units["legs"] == patient
 
 
 def test_of_a_folder_without_rows_nothing_stays_behind(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def test_the_page_says_who_is_protected_what_was_spent_and_who_asked(page: Page)
     assert page.open == []
     for words in (
         "people: private. Every single id is protected, and one row of each count.",
-        "visits: private. Every single pid of people is protected, and at most 3 rows of each",
+        "visits: private. Every single id of people is protected, and at most 3 rows of each",
         "codes: public",
         "secrets: closed",
         "The budget is ε = 2 in each month. Spent in this month: ε = 0.5. Left: ε = 1.5."
@@ -132,3 +132,13 @@ def test_what_is_left_is_rounded_down_and_its_sum_explained() -> None:
     assert "Left: ε = 99.97. Spent and left are more" in report_page(facts, dt.date(2026, 11, 1))
     plain = replace(facts, budgets=[{**budget, "epsilon_left": 98.83}])
     assert "Left: ε = 98.83.<" in report_page(plain, dt.date(2026, 11, 1))
+
+
+def test_a_whole_budget_is_left_whole_and_one_that_no_table_draws_on_says_so() -> None:
+    """Of a budget of 3 that nobody had drawn on, 2.99 was left."""
+    left = {"epsilon": 3.0, "epsilon_spent": 0.0, "epsilon_left": 2.9999999, "delta": 1e-9}
+    budget = {"unit_table": "people", "principal": None, "per": None, "until": None, **left}
+    other = {"table": "wards", "status": "public", "unit_table": None}
+    facts = ReportFacts("people.duckdb", [other], [budget], [], [], {}, {})
+    page = report_page(facts, dt.date(2026, 11, 1))
+    assert "Left: ε = 3. No table draws on it now." in page

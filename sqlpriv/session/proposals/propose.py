@@ -8,24 +8,28 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
 from sqlpriv.kernel.sql.quoting import literal, name
-from sqlpriv.session.declarations.table_profiles import (
+from sqlpriv.session.proposals.table_links import (
+    TableLink,
+    find_links,
+    root_of,
+    unit_rows_text,
+)
+from sqlpriv.session.proposals.table_profiles import (
     FLOATS,
     MOST_LEVELS,
     ColumnProfile,
     Fetch,
-    TableLink,
     TableProfile,
-    find_link,
     is_code_list,
     is_ordered,
     profile_table,
 )
-from sqlpriv.session.declarations.text_remarks import (
+from sqlpriv.session.proposals.text_remarks import (
     number_key_remark,
     spelling_remark,
     text_remark,
@@ -58,11 +62,11 @@ def propose(fetch: Fetch, tables: Sequence[str]) -> str:
         tables: Names of the tables, as in the catalog.
     """
     profiles = [profile_table(fetch, table) for table in tables]
-    links = {p.table: link for p in profiles if (link := find_link(fetch, p, profiles)) is not None}
+    links = find_links(fetch, profiles)
+    by_name = {profile.table: profile for profile in profiles}
     parts = [HEADER]
-    # A table comes after the one that it links to.
-    for profile in sorted(profiles, key=lambda p: (p.table in links, p.table)):
-        lines = _table_lines(fetch, profile, links.get(profile.table), profiles, links)
+    for table in (*(p.table for p in profiles if p.table not in links), *links):
+        lines = _table_lines(fetch, by_name[table], by_name, links)
         parts.append("\n".join(lines) + "\n")
     return "\n".join(parts)
 
@@ -70,25 +74,18 @@ def propose(fetch: Fetch, tables: Sequence[str]) -> str:
 def _table_lines(
     fetch: Fetch,
     profile: TableProfile,
-    link: TableLink | None,
-    profiles: Sequence[TableProfile],
-    links: dict[str, TableLink],
+    profiles: Mapping[str, TableProfile],
+    links: Mapping[str, TableLink],
 ) -> list[str]:
-    t = written_name(profile.table)
+    t, link = written_name(profile.table), links.get(profile.table)
     lines = [f"-- {profile.table}: {count_text(profile.rows, 'row')}"]
     lines += whole_key_remarks(fetch, profile.table)
     budget = f"ALTER TABLE {t} SET PRIVACY BUDGET (epsilon = 3, delta = 1e-9);"
     is_parent = any(other.parent == profile.table for other in links.values())
     unit = profile.unit_column()
     if link is not None:
-        target = f"{written_name(link.parent)}({written_name(link.parent_column)})"
-        lines += _bound_lines(fetch, profile, link.column)
-        linking = written_name(link.column)
-        remark = f"  -- {count_text(link.orphans, 'row')} of nobody there, never read"
-        lines.append(
-            f"ALTER TABLE {t} ADD PRIVACY_LINK ({linking}) REFERENCES {target};"
-            f"{remark if link.orphans else ''}"
-        )
+        lines += _bound_lines(fetch, profile, _unit_name(profile.table, profiles, links), links)
+        lines += _link_lines(profile.table, link, profiles[link.parent])
         skipped = link.column
     elif is_code_list(profile) and not is_parent and len(profiles) > 1:
         lines.append(f"-- A short list. If it is about nobody: ALTER TABLE {t} SET PUBLIC;")
@@ -117,7 +114,7 @@ def _table_lines(
                 f"-- ALTER TABLE {t} ADD PRIMARY KEY ({written_name(unit.name)});",
             ]
         lines += _other_units(profile, unit) + number_key_remark(fetch, profile.table, unit)
-        lines += _bound_lines(fetch, profile, unit.name)
+        lines += _bound_lines(fetch, profile, unit.name, links)
         lines.append(f"ALTER TABLE {t} SET PU;")
         skipped = unit.name
     for column in profile.columns:
@@ -168,16 +165,53 @@ def _other_units(profile: TableProfile, unit: ColumnProfile) -> list[str]:
     ]
 
 
-def _bound_lines(fetch: Fetch, profile: TableProfile, column: str) -> list[str]:
+def _unit_name(
+    table: str, profiles: Mapping[str, TableProfile], links: Mapping[str, TableLink]
+) -> str:
+    """Returns the column that names units in the table that a table's links lead to."""
+    unit = profiles[root_of(table, links)].unit_column()
+    assert unit is not None  # or no link leads there
+    return unit.name
+
+
+def _link_lines(table: str, link: TableLink, parent: TableProfile) -> list[str]:
+    """Returns the link, and the key that it leads over where it does not name a unit itself."""
+    t, p = written_name(table), written_name(link.parent)
+    column, key = written_name(link.column), written_name(link.parent_column)
+    fate = f"each such {link.column} is a unit of its own" if link.names_unit else "never read"
+    remark = f"  -- {count_text(link.orphans, 'row')} of nobody there: {fate}"
+    line = (
+        f"ALTER TABLE {t} ADD PRIVACY_LINK ({column}) REFERENCES {p}({key});"
+        f"{remark if link.orphans else ''}"
+    )
+    if link.names_unit or link.parent_column in parent.keys:
+        return [line]
+    if parent.keys:
+        return [
+            f"-- A link to {p}({key}) needs UNIQUE ({key}) there. Make that table anew with it,"
+            " then run this:",
+            f"-- {line}",
+        ]
+    return [
+        f"ALTER TABLE {p} ADD PRIMARY KEY ({key});  -- the link leads over its rows, to their unit",
+        line,
+    ]
+
+
+def _bound_lines(
+    fetch: Fetch, profile: TableProfile, unit: str, links: Mapping[str, TableLink]
+) -> list[str]:
     """Returns the bound on a unit's rows that hardly a unit exceeds, and what it leaves out."""
-    t, c = name(profile.table), name(column)
-    counts = f"SELECT count(*) AS n FROM {t} WHERE {c} IS NOT NULL GROUP BY {c}"
+    t = name(profile.table)
+    column = links[profile.table].column if profile.table in links else unit
+    rows, of = unit_rows_text(profile.table, unit, links)
+    counts = f"SELECT count(*) AS n FROM {rows} WHERE {of} IS NOT NULL GROUP BY {of}"
     most, usual = fetch(
         f"SELECT coalesce(max(n), 1), coalesce(quantile_disc(n, {ROWS_KEPT}), 1) FROM ({counts})"
     )[0]
     bound = most if most <= 3 else usual
     left_out = fetch(f"SELECT coalesce(sum(greatest(n - {bound}, 0)), 0) FROM ({counts})")[0][0]
-    nobodys = fetch(f"SELECT count(*) FROM {t} WHERE {c} IS NULL")[0][0]
+    nobodys = fetch(f"SELECT count(*) FROM {t} WHERE {name(column)} IS NULL")[0][0]
     remarks = [f"{count_text(left_out, 'row')} beyond it, left out"] if left_out else []
     remarks += [f"{count_text(nobodys, 'row')} without {column}, never read"] if nobodys else []
     remark = f"  -- {'; '.join(remarks)}" if remarks else ""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sqlpriv.kernel.sql.quoting import literal, name
-from sqlpriv.session.declarations.table_profiles import (
+from sqlpriv.session.proposals.table_profiles import (
     ColumnProfile,
     Fetch,
     whole_identifiers,

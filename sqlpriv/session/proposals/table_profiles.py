@@ -6,8 +6,8 @@ All of it tells of the data: it is for the owner's eyes, who proposes declaratio
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from sqlpriv.kernel.sql.quoting import name
@@ -21,8 +21,6 @@ MOST_ROWS = 100
 """A column whose values have more rows each, on average, hardly names units."""
 SMALL_TABLE = 1_000
 """A table that no unit is in and that has at most so many rows may be a public list of codes."""
-MOST_ORPHANS = 0.1
-"""A column refers to another table although this share of the rows names nobody there."""
 _NUMBERS = (
     "TINYINT",
     "SMALLINT",
@@ -46,7 +44,8 @@ _NAMING = ("INTEGER", "BIGINT", "HUGEINT", "VARCHAR", "UUID")
 """Types of a column that is different in every row because it names the row."""
 _IDENTIFIER = re.compile(
     r"(^|[\W_])(id|key|no|nr|num|number|nummer|code|uuid|ssn|email|person|patient|customer|client"
-    r"|user|member|household|employee|student|subject|participant|respondent)$|(id|key|no|nr)\W*$",
+    r"|user|member|household|employee|student|subject|participant|respondent)$|(id|key|no|nr)\W*$"
+    r"|^(id|n[°º])[\W_]|(^|[\W_])(m[ée]nage|haushalt|hogar|famiglia)$",  # id_hogar, N° ménage
     re.IGNORECASE,
 )
 
@@ -59,7 +58,8 @@ _PEOPLE = re.compile(
     # German, French, Spanish and Italian
     r"|kunde|mitarbeiter|mitglied|versichert|teilnehmer|nutzer|sch(ü|ue)ler|studierende"
     r"|salari[ée]|[ée]l[èe]ve|[ée]tudiant|adh[ée]rent|assur[ée]|utilisateur"
-    r"|paciente|empleado|alumno|usuario|socio|paziente|utente|dipendente",
+    r"|paciente|empleado|alumno|usuario|socio|paziente|utente|dipendente"
+    r"|m[ée]nage|haushalt|hogar|famiglia",
     re.IGNORECASE,
 )
 
@@ -118,6 +118,12 @@ class TableProfile:
     rows: int
     columns: tuple[ColumnProfile, ...]
     keys: frozenset[str]
+
+    @property
+    def is_of_people(self) -> bool:
+        """Whether the table's name, or the column that its rows are of, names people."""
+        unit = self.unit_column()
+        return _PEOPLE.search(self.table) is not None or (unit is not None and unit.names_people)
 
     def unit_column(self) -> ColumnProfile | None:
         """Returns the column that most probably names who a row is about; None if there is none.
@@ -241,66 +247,9 @@ def is_ordered(of_type: str) -> bool:
     return not any(mark in of_type for mark in ("[", "STRUCT", "MAP", "UNION", "BLOB", "JSON"))
 
 
-@dataclass(frozen=True)
-class TableLink:
-    """A column whose values are those of another table's unique column, but for `orphans` rows."""
-
-    column: str
-    parent: str
-    parent_column: str
-    orphans: int = 0
-
-
-def find_link(
-    fetch: Fetch, profile: TableProfile, others: Sequence[TableProfile]
-) -> TableLink | None:
-    """Returns the column that refers to another table's unique one; the largest table wins."""
-    candidates = []
-    for parent in others:
-        for key in parent.columns:
-            if (
-                parent.table == profile.table
-                or not key.is_unique
-                or parent.rows <= SMALL_TABLE // 100
-            ):
-                continue
-            for column in profile.columns:
-                if column.type == key.type and _same_name(column.name, key.name, parent.table):
-                    candidates.append((parent.rows, TableLink(column.name, parent.table, key.name)))
-    for _, link in sorted(candidates, key=lambda pair: -pair[0]):
-        orphans = fetch(
-            f"SELECT count(*) FROM {name(profile.table)} WHERE {name(link.column)} NOT IN"
-            f" (SELECT {name(link.parent_column)} FROM {name(link.parent)})"
-        )[0][0]
-        own = profile.unit_column()
-        is_own = own is not None and own.name == link.column and own.is_unique
-        if orphans <= MOST_ORPHANS * profile.rows and not is_own:
-            return replace(link, orphans=orphans)
-    return None
-
-
 def is_code_list(profile: TableProfile) -> bool:
     """Returns whether a table may be a list of codes, about nobody."""
     unit = profile.unit_column()
     if unit is None:
         return profile.rows <= MOST_LEVELS
     return profile.rows <= SMALL_TABLE and not unit.names_people
-
-
-def _same_name(column: str, key: str, parent: str) -> bool:
-    """Returns whether a column's name says that it refers to a table's key.
-
-    >>> [_same_name(c, "id", "customers") for c in ("customer_id", "customerid", "order_id")]
-    [True, True, False]
-    >>> _same_name("o_custkey", "c_custkey", "customer")
-    True
-    """
-    left, right = column.lower(), key.lower()
-    stem = parent.lower().rstrip("s")
-    bare = [re.sub(r"^[a-z]{1,2}_", "", part) for part in (left, right)]
-    by_name = left == right and right not in ("id", "key", "no", "code")
-    return (
-        by_name
-        or (bare[0] == bare[1] and len(bare[0]) > 4)
-        or left in (f"{stem}_{right}", f"{stem}{right}")
-    )

@@ -70,7 +70,8 @@ def write_values(
             raise NotDivisible("a column that is not told")
         if name not in values or table not in ("", alias):
             return node
-        if not table and (hidden is None or name in hidden):
+        in_subquery = node.find_ancestor(exp.Select) is not None  # whose own column it may be
+        if not table and (hidden is None or name in hidden or in_subquery):
             raise NotDivisible("a name that may be of another part of FROM")
         return values[name].copy()
 
@@ -87,29 +88,26 @@ def write_values(
             written.set(part, held.transform(value))
     for test in tests:
         written.where(test.transform(value), copy=False)
-    _name_subquery_keys(select, written)
+    _number_subquery_keys(select, written)
     for part in _PARTS:
         select.set(part, written.args.get(part))
 
 
-def _name_subquery_keys(select: exp.Select, written: exp.Select) -> None:
-    """Writes keys of GROUP BY that became subqueries as the names of the outputs that they are: the
-    planner joins the subqueries of outputs."""
-    names = {
-        common_text(item.unalias()): item.alias_or_name
-        for item in select.expressions
-        if not clauses_mark(item)
-    }
+def _number_subquery_keys(select: exp.Select, written: exp.Select) -> None:
+    """Writes keys of GROUP BY that became subqueries as the numbers of the outputs that they are:
+    the planner joins the subqueries of outputs. (A name may be that of a column, too.)"""
+    outputs = [item.unalias() for item in select.expressions if not clauses_mark(item)]
+    numbers = {common_text(output): at for at, output in enumerate(outputs, start=1)}
     before, after = select.args.get("group"), written.args.get("group")
     if before is None or after is None:
         return
     for old, new in zip(before.expressions, list(after.expressions), strict=True):
-        if new.find(exp.Query) and not old.find(exp.Query) and common_text(old) in names:
-            new.replace(exp.column(names[common_text(old)], quoted=True))
+        if new.find(exp.Query) and not old.find(exp.Query) and common_text(old) in numbers:
+            new.replace(exp.Literal.number(numbers[common_text(old)]))
 
 
 def _output(item: exp.Expr, value: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
     changed = item.transform(value)
     if clauses_mark(item) or not isinstance(item, exp.Column):
         return changed
-    return exp.alias_(changed, item.name, quoted=True)
+    return exp.Alias(this=changed, alias=exp.to_identifier(item.name, quoted=True))

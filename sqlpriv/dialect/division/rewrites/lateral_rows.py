@@ -7,9 +7,12 @@
         LATERAL (SELECT COUNT(*) AS n FROM visits v WHERE v.pid = p.pid) c
     ──► SELECT AVG((SELECT COUNT(*) FROM visits v WHERE v.pid = p.pid)) FROM patients p
 
+    SELECT sex, q.n FROM patients CROSS JOIN (SELECT COUNT(*) AS n FROM patients) q GROUP BY 1, 2
+    ──► SELECT sex, (SELECT COUNT(*) FROM patients) AS n FROM patients GROUP BY 1, 2
+
 A query without FROM gives one row, and so does one of aggregates without GROUP BY: the join keeps
-every row of the left side once. Whether a subquery is of the row's own unit is for the planner to
-tell.
+every row of the left side once. A subquery without LATERAL is an answer of its own. Whether a
+subquery is of the row's own unit is for the planner to tell.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from sqlpriv.dialect.common_tables import alias_of
+from sqlpriv.dialect.common_tables import alias_of, is_stored_table
 from sqlpriv.dialect.division.named_terms import conjuncts_of, is_aggregate
 from sqlpriv.dialect.division.outer_keys import ColumnsOf
 from sqlpriv.dialect.division.parts import NotDivisible, own_nodes
@@ -43,12 +46,17 @@ def with_lateral_columns(
     def write(select: exp.Select, join: exp.Join) -> None:
         if not reads_private(select.args["from_"].this):
             raise NotDivisible("a query over public rows")
-        _write_columns(select, join, columns_of)
+        _write_columns(select, join, reads_private, columns_of)
 
     take_joins_out(root, write)
 
 
-def _write_columns(select: exp.Select, join: exp.Join, columns_of: ColumnsOf) -> None:
+def _write_columns(
+    select: exp.Select,
+    join: exp.Join,
+    reads_private: Callable[[exp.Expr], bool],
+    columns_of: ColumnsOf,
+) -> None:
     alias, source = alias_of(join.this), join.this
     query = source.this.unnest() if isinstance(source, exp.Lateral | exp.Subquery) else None
     if not isinstance(query, exp.Select) or not alias:
@@ -56,11 +64,11 @@ def _write_columns(select: exp.Select, join: exp.Join, columns_of: ColumnsOf) ->
     if any(query.args.get(clause) for clause in _MORE_ROWS):
         raise NotDivisible("other than one row")
     is_counted = query.args.get("from_") is not None
-    if is_counted and not (
-        isinstance(source, exp.Lateral)
-        and all(any(map(is_aggregate, own_nodes(item))) for item in query.expressions)
-    ):
+    if is_counted and not all(any(map(is_aggregate, own_nodes(x))) for x in query.expressions):
         raise NotDivisible("other than one row")
+    is_answer = is_counted and not isinstance(source, exp.Lateral)
+    if is_answer and not (reads_private(query) and _is_over_groups(select)):
+        raise NotDivisible("no answer beside private rows")
     if not is_counted and (query.args.get("where") or any(map(_makes_rows, query.walk()))):
         raise NotDivisible("a condition may leave no row, or a list be several")
     if join.side not in ("", "LEFT") or join.args.get("using") or join.method:
@@ -72,6 +80,23 @@ def _write_columns(select: exp.Select, join: exp.Join, columns_of: ColumnsOf) ->
     others = [column_names(one, columns_of) for one in other_sources(select, join)]
     hidden = {name for names in others for name in names or ()}
     write_values(select, join, alias, values, None if None in others else hidden, tests)
+    if is_answer:
+        _drop_constant_keys(select)
+
+
+def _drop_constant_keys(select: exp.Select) -> None:
+    """Takes answers out of a query's keys, where it has others: they are one number."""
+    group = select.args.get("group")
+    terms = [] if group is None else group.expressions
+    others = [term for term in terms if not isinstance(term.unnest(), exp.Subquery)]
+    if group is not None and others:
+        group.set("expressions", others)
+
+
+def _is_over_groups(select: exp.Select) -> bool:
+    """Returns whether a query takes stored rows together, and not answers."""
+    has_groups = select.args.get("group") is not None or any(map(is_aggregate, own_nodes(select)))
+    return has_groups and is_stored_table(select.args["from_"].this)
 
 
 def _makes_rows(node: exp.Expr) -> bool:

@@ -14,6 +14,7 @@ from sqlpriv.dialect.division.rewrites.joined_averages import with_averages_in_p
 from sqlpriv.dialect.division.rewrites.kept_periods import with_kept_periods
 from sqlpriv.dialect.division.rewrites.lateral_rows import with_lateral_columns
 from sqlpriv.dialect.division.rewrites.public_partners import with_partners_tested
+from sqlpriv.dialect.division.rewrites.top_groups import with_top_groups
 from sqlpriv.dialect.division.unit_windows import RowNames
 from sqlpriv.errors import Refused
 
@@ -28,6 +29,7 @@ def rewrite_joins(columns_of: ColumnsOf, row_names: RowNames, run: RunPublic) ->
     """
 
     def rewrite(root: exp.Expr, reads_private: Callable[[exp.Expr], bool]) -> Refused | None:
+        with_top_groups(root, reads_private, columns_of)
         with_lateral_columns(root, reads_private, columns_of)
         with_averages_in_place(root, reads_private, columns_of, row_names)
         with_partners_tested(root, reads_private, columns_of)

@@ -12,11 +12,12 @@ from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.plan.aggregates.quantile_method import level_error, reach_of_unit
 from sqlpriv.plan.aggregates.rewrites import Recipe
-from sqlpriv.plan.computed_columns import aggregates_in
+from sqlpriv.plan.computed_columns import GROUP, STRATUM, aggregates_in
 from sqlpriv.plan.plan import Output, Plan
 from sqlpriv.plan.pricing.predictions import predict_threshold
 from sqlpriv.plan.pricing.statement import half_width
 from sqlpriv.plan.pricing.tuned_constants import EXTREME
+from sqlpriv.statements import tree as t
 
 NULL_RULES = {
     "sum": "SUM is NULL where the noised count of its values is not above 0",
@@ -216,22 +217,25 @@ def _multiplying_tables(relation: a.Relation) -> Iterator[str]:
 def _left_out(plan: Plan) -> Iterator[str]:
     """Yields which rows are in no group, and in which totals they are."""
     output = plan.output
-    open_keys = [d for d in (*output.strata, *output.groups) if not d.complete]
+    keys = {f"{STRATUM}{i}": d for i, d in enumerate(output.strata)}
+    keys |= {f"{GROUP}{i}": d for i, d in enumerate(output.groups)}
+    items = zip(output.items, output.names, strict=True)
+    shown = {item.name: name for item, name in items if isinstance(item, t.Name)}
+    open_keys = {shown.get(key, d.title): d for key, d in keys.items() if not d.complete}
     if not open_keys:
         return
-    nulls = "" if all(None in d.values for d in open_keys) else " or NULL"
-    listed = "selected" if any(d.selected for d in open_keys) else "declared"
-    named = listing([d.title for d in open_keys])
-    line = f"rows whose {named} is not {listed}{nulls} are in no group"
+    nulls = "" if all(None in d.values for d in open_keys.values()) else "NULL or "
+    listed = "selected" if any(d.selected for d in open_keys.values()) else "declared"
+    line = f"rows whose {listing([*open_keys], 'or')} is {nulls}not {listed} are in no group"
     if len(output.marginals) > 1:
         line += "; totals over that key count them"
     yield line
 
 
-def listing(names: list[str]) -> str:
+def listing(names: list[str], last: str = "and") -> str:
     """Returns names as English lists them.
 
-    >>> listing(["a"]), listing(["a", "b", "c"])
-    ('a', 'a, b and c')
+    >>> listing(["a"]), listing(["a", "b", "c"]), listing(["a", "b"], "or")
+    ('a', 'a, b and c', 'a or b')
     """
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {last} {names[-1]}"

@@ -103,7 +103,15 @@ def test_rows_of_no_group_are_named() -> None:
         KEYED, columns=tuple(dataclasses.replace(c, required=False) for c in KEYED.columns)
     )
     text = notices("COUNT(*) AS n", few, " GROUP BY ROLLUP (sex)")
-    assert "rows whose sex is not declared or NULL are in no group; totals" in text
+    assert "rows whose sex is NULL or not declared are in no group; totals" in text
+
+
+def test_keys_are_called_as_the_answer_calls_them() -> None:
+    """It said `(floor((agep / 10)) * 10)` of a column decade, and `a and b is not declared`."""
+    columns = tuple(dataclasses.replace(c, required=False) for c in KEYED.columns)
+    contract = dataclasses.replace(KEYED, columns=columns)
+    text = notices('sex AS "Sex", age // 10 AS tens, COUNT(*)', contract, " GROUP BY ALL")
+    assert "rows whose Sex or tens is NULL or not declared are in no group" in text
 
 
 @pytest.mark.usefixtures("narrow_means_are_plain")

@@ -259,6 +259,14 @@ def test_a_write_to_a_table_with_closed_rows_says_so(owner: Session):
         assert "SHOW PRIVACY WINDOWS" in message
     message = owner.execute("INSERT INTO wards VALUES (4, 'w4')").message
     assert message == "done: 1 row"
+    # so did what reads such rows, or drops them
+    for other in (
+        "CREATE TABLE kept AS FROM visits",
+        "INSERT INTO kept FROM visits",
+        "ALTER TABLE visits ADD COLUMN note VARCHAR",
+        "DROP TABLE visits",
+    ):
+        assert "closed" not in owner.execute(other).message
 
 
 def test_a_window_is_unset_as_it_is_dropped(owner: Session):

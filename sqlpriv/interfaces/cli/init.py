@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from functools import partial
 from pathlib import Path
 
 import click
 
 import sqlpriv
 from sqlpriv.interfaces.cli.failure import fail
-from sqlpriv.interfaces.cli.loading import data_files, fetch_rows, folder_aside, load_files
+from sqlpriv.interfaces.cli.loading import data_files, folder_aside, load_files, rows_of
 from sqlpriv.system.whole_files import building, into_place, sync
 
 VAULTS = (".duckdb", ".db")
@@ -79,14 +78,24 @@ def _refuse_existing(vault: Path) -> None:
 
 
 def _propose_for(vault: Path) -> str:
-    """Returns what is proposed for the tables of a vault."""
-    from sqlpriv.session.proposals.propose import propose
-    from sqlpriv.session.session import Session
+    """Returns what is proposed for the tables of a vault.
 
-    with Session(vault, role="owner") as session:
-        fetch = partial(fetch_rows, session)
+    It is read in one engine: a session would look for other writers' tables before each of some
+    hundred queries.
+    """
+    from sqlpriv.session.access.owner_engine import OwnerEngine
+    from sqlpriv.session.proposals.propose import propose
+
+    engine = OwnerEngine(vault)
+    try:
+
+        def fetch(sql: str) -> list[tuple[object, ...]]:
+            return rows_of(engine.run(sql))
+
         tables = fetch("SELECT table_name FROM duckdb_tables() WHERE NOT internal ORDER BY 1")
         return propose(fetch, [str(row[0]) for row in tables])
+    finally:
+        engine.release()
 
 
 def _write_whole(script: Path, text: str) -> None:

@@ -20,6 +20,8 @@ import click
 from sqlpriv.kernel.sql.quoting import literal, name
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from sqlpriv.session.session import Session
 
 READERS = {
@@ -116,7 +118,11 @@ def load_files(vault: Path, files: Sequence[Path]) -> None:
 
 def fetch_rows(session: Session, sql: str) -> list[tuple[object, ...]]:
     """Returns the rows of plain SQL."""
-    table = session.execute(sql).table
+    return rows_of(session.execute(sql).table)
+
+
+def rows_of(table: pa.Table | None) -> list[tuple[object, ...]]:
+    """Returns the rows of a table, whose columns may have one name."""
     assert table is not None
     return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
 

@@ -21,6 +21,8 @@ MOST_ROWS = 100
 """A column whose values have more rows each, on average, hardly names units."""
 SMALL_TABLE = 1_000
 """A table that no unit is in and that has at most so many rows may be a public list of codes."""
+_COLUMNS_AT_ONCE = 20
+"""Columns that one query looks at: DuckDB takes 2.0 s for 300, and 0.2 s for 15 times 20."""
 _NUMBERS = (
     "TINYINT",
     "SMALLINT",
@@ -192,16 +194,19 @@ def profile_table(fetch: Fetch, table: str) -> TableProfile:
     """Returns what the rows of a table say of its columns."""
     described = fetch(f"DESCRIBE {name(table)}")
     columns = [(str(row[0]), str(row[1])) for row in described]
-    sums = ["count(*)"]
+    sums = []
     for column, of_type in columns:
         c = name(column)
         value = f"CASE WHEN isnan({c}) THEN NULL ELSE {c} END" if of_type in FLOATS else c
         ends = f"min({value}), max({value})" if is_ordered(of_type) else "NULL, NULL"
         sums.append(f"count({value}), count(DISTINCT {value}), {ends}")
-    (numbers,) = fetch(f"SELECT {', '.join(sums)} FROM {name(table)}")
-    rows, rest = numbers[0], numbers[1:]
+    ((rows,),) = fetch(f"SELECT count(*) FROM {name(table)}")
+    numbers: list[Any] = []
+    for i in range(0, len(sums), _COLUMNS_AT_ONCE):
+        listed = ", ".join(sums[i : i + _COLUMNS_AT_ONCE])
+        numbers += fetch(f"SELECT {listed} FROM {name(table)}")[0]
     profiles = tuple(
-        ColumnProfile(column, of_type, rows, *rest[4 * i : 4 * i + 4])
+        ColumnProfile(column, of_type, rows, *numbers[4 * i : 4 * i + 4])
         for i, (column, of_type) in enumerate(columns)
     )
     keys = {str(row[0]) for row in described if row[3] in ("PRI", "UNI")}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 import pyarrow as pa
 
@@ -19,12 +18,20 @@ from sqlpriv.statements import commands as cmd
 from sqlpriv.statements import tree as t
 from sqlpriv.system.count_text import count_text
 
+_NAME = r"""(?:main\s*\.\s*)?("(?:[^"]|"")+"|\w+)"""
 _MADE = re.compile(
-    r"\s*create\s+(?:or\s+replace\s+)?table\s+(?:if\s+not\s+exists\s+)?(?:main\s*\.\s*)?"
-    r'("(?:[^"]|"")+"|\w+)',
+    rf"\s*create\s+(?:or\s+replace\s+)?table\s+(?:if\s+not\s+exists\s+)?{_NAME}",
     re.IGNORECASE,
 )
 """A statement that makes a table, and the table's name."""
+_WRITTEN = re.compile(
+    r"\s*(?:insert\s+(?:or\s+\w+\s+)?into|update|delete\s+from|merge\s+into|copy|truncate"
+    rf"(?:\s+table)?|create\s+or\s+replace\s+table)\s+{_NAME}",
+    re.IGNORECASE,
+)
+"""A statement that writes a table, and the table's name."""
+_WRITES_NO_ROW = re.compile(r"\s*(?:alter|drop|comment|create\s+(?!or\s+replace))\b", re.IGNORECASE)
+"""A statement that reads rows which were there, or after which they are gone."""
 
 
 def answer_plainly(query: cmd.Unanswerable, access: Access) -> Result:
@@ -51,7 +58,7 @@ def answer_plainly(query: cmd.Unanswerable, access: Access) -> Result:
         if access.owner.has_renamed:  # before anything else can happen to this process
             access.tables.settle()
         message = "done" if changed < 0 else f"done: {count_text(changed, 'row')}"
-        notes = _public_name_note(plain.text, access) + _closed_rows_note(plain.tables, access)
+        notes = _public_name_note(plain.text, access) + _closed_rows_note(plain, access)
         return Result(message=message + notes, changed=changed)
     if not plain.reads_only:
         raise query.refusal
@@ -78,8 +85,7 @@ def _public_name_note(text: str, access: Access) -> str:
     """
     if (creation := _MADE.match(text)) is None:
         return ""
-    name = creation[1]
-    table = name[1:-1].replace('""', '"') if name.startswith('"') else name
+    table = _bare_name(creation[1])
     declared = access.kernel.ledger.declarations()[1].get(table.lower(), UNDECLARED)
     return (
         f"; {table} is public: anyone may read its rows; if these are private, run"
@@ -89,11 +95,19 @@ def _public_name_note(text: str, access: Access) -> str:
     )
 
 
-def _closed_rows_note(tables: Sequence[str], access: Access) -> str:
+def _bare_name(written: str) -> str:
+    return written[1:-1].replace('""', '"') if written.startswith('"') else written
+
+
+def _closed_rows_note(plain: cmd.Plain, access: Access) -> str:
     """Returns what an owner is told who wrote to a table with closed rows; else ''.
 
     Whether one of these changed is not looked at: that reads all of them.
     """
+    if _WRITES_NO_ROW.match(plain.text):
+        return ""
+    written = _WRITTEN.match(plain.text)
+    tables = [_bare_name(written[1])] if written else plain.tables
     bodies = access.kernel.ledger.declarations()[1]
     windows = {t: declared_window(bodies.get(t.lower(), UNDECLARED)) for t in tables}
     notes = (

@@ -9,6 +9,8 @@ import pytest
 from support.templates import vault_of
 
 from sqlpriv.errors import BudgetExhausted, DeclarationError
+from sqlpriv.kernel.terms.budget import PERIODS
+from sqlpriv.session.commands.spending import days_of
 from sqlpriv.session.session import Result, Session
 
 VAULT = """
@@ -75,6 +77,19 @@ def test_the_history_has_every_budget_and_every_day(vault: Path) -> None:
     assert (history[0]["epsilon"], history[0]["principal"]) == (3, "olga")
     assert (history[1]["statements"], history[1]["epsilon"]) == (3, 0.875)
     assert history[1]["epsilon_spent"] == budget["epsilon_spent"]
+
+
+def test_the_history_of_a_budget_of_months_adds_up_within_each() -> None:
+    """Only the sum since the start was told, which is no month's."""
+    charges = [
+        (day, "people", "pure", 1, "{}", nano, number)
+        for number, (day, nano) in enumerate(
+            (("2026-01-10", 5), ("2026-01-31", 4), ("2026-02-01", 2)), start=1
+        )
+    ]
+    lost = [spent.nano for _, _, spent in days_of(charges).values()]
+    of_months = days_of(charges, {"people": PERIODS["month"]}).values()
+    assert (lost, [spent.nano for _, _, spent in of_months]) == ([5, 9, 11], [5, 9, 2])
 
 
 def test_a_renamed_table_is_shown_by_its_name(vault: Path) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from sqlpriv.interfaces.display.spending_picture import spending_picture
+from sqlpriv.interfaces.display.spending_picture import spending_picture, spent_within_periods
 
 Row = Mapping[str, Any]
 MOST_STATEMENTS = 50
@@ -170,11 +170,17 @@ def _budget_card(facts: ReportFacts, budget: Row, today: dt.date) -> str:
     if until:
         words += f" Nothing is answered anew after {until}."
     days = [row for row in facts.history if row["unit_table"] == name]
-    spending = [(_day(r), r["epsilon_spent"]) for r in days if r["event"] == "charged"]
+    charged = [row for row in days if row["event"] == "charged"]
+    spending = [(_day(row), row["epsilon_spent"]) for row in charged]
+    if per:
+        spending = spent_within_periods(
+            [(_day(r), r["epsilon_in_period"]) for r in charged], per, today
+        )
     budgets = [(_day(r), r["epsilon"]) for r in days if r["event"] == "budget set"]
     if facts.tables and all(table["unit_table"] != name for table in facts.tables):
         words += " No table draws on it now."
-    title = f"ε spent of {name} since the start (line), and its budget{period} (dashed)"
+    since = f"within each {per}" if per else "since the start"
+    title = f"ε spent of {name} {since} (line), and its budget{period} (dashed)"
     picture = spending_picture(spending, _last_of_day(budgets), today, title)
     return (
         f'<div class="card"><h3>{escape(name)}</h3><p>{escape(words)}</p>{picture}'

@@ -6,6 +6,8 @@ import datetime as dt
 from collections.abc import Sequence
 from html import escape
 
+from sqlpriv.kernel.terms.budget import PERIODS
+
 WIDTH, HEIGHT = 720, 240
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 12, 14, 30
 Points = Sequence[tuple[dt.date, float]]
@@ -59,6 +61,28 @@ def spending_picture(spent: Points, budget: Points, until: dt.date, title: str) 
         f'<path class="area" d="{area}"/><path class="spent" d="{curve}"/>'
         f'<path class="budget" d="{steps(budget)}"/></svg>'
     )
+
+
+def spent_within_periods(
+    spent: Sequence[tuple[dt.date, float]], per: str, until: dt.date
+) -> list[tuple[dt.date, float]]:
+    """Returns days and what was spent in their period, which begins at 0 each time.
+
+    >>> spent = [(dt.date(2026, 1, 30), 0.5)]
+    >>> for day, amount in spent_within_periods(spent, "month", dt.date(2026, 3, 1)):
+    ...     print(day, amount)
+    2026-01-30 0.5
+    2026-02-01 0.0
+    """
+    first_of, points = PERIODS[per], list[tuple[dt.date, float]]()
+    for day, amount in [*spent, (until, 0.0)]:
+        if points and (period := first_of(points[-1][0])) != first_of(day):
+            following = points[-1][0]
+            while first_of(following) == period:
+                following += dt.timedelta(1)
+            points.append((following, 0.0))
+        points.append((day, amount))
+    return points[:-1]
 
 
 def _round_up(amount: float) -> float:

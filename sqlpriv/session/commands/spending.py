@@ -7,16 +7,17 @@ depends on the rows.
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from sqlpriv.kernel.ledger.records import Ledger
 from sqlpriv.kernel.proof.charged_units import UnitFilter, largest_sum
-from sqlpriv.kernel.terms.budget import KINDS, Price, Rho
+from sqlpriv.kernel.terms.budget import KINDS, PERIODS, Price, Rho
 from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.plan.pricing.display import epsilon_shown
 from sqlpriv.system import arrow
@@ -124,11 +125,14 @@ def noised_answers(ledger: Ledger, names: Mapping[str, str], viewer: str | None 
 def budget_history(ledger: Ledger, names: Mapping[str, str], named_alone: bool = False) -> pa.Table:
     """SHOW PRIVACY BUDGET HISTORY: day by day, what was charged, and every budget that was set.
 
-    `spent` is the most that any one unit had lost at the end of the day, over all days so far.
-    Where `named_alone`, tables that are not in `names` are left out.
+    `spent` is the most that any one unit had lost at the end of the day, over all days so far; of a
+    budget of periods, `in_period` is what it had lost since the period began. Where `named_alone`,
+    tables that are not in `names` are left out.
     """
     with ledger.begin() as db:
         budgets, charges = db.execute(_BUDGETS).fetchall(), db.execute(_CHARGES).fetchall()
+        standing = db.execute("SELECT unit_table, per FROM standing WHERE holder = ''").fetchall()
+    periods = {account: PERIODS[per] for account, per in standing if per}
     rows = []
     for day, account, holder, who, kind, nano, delta in budgets:
         event = f"ceiling of {holder} set" if holder else "budget set"
@@ -136,23 +140,30 @@ def budget_history(ledger: Ledger, names: Mapping[str, str], named_alone: bool =
         row |= {"principal": who, **_amounts(KINDS[kind](nano), delta)}
         rows.append(row)
     deltas = _deltas(ledger)
+    in_period = days_of(charges, periods)
     for (day, account), (statements, paid, spent) in days_of(charges).items():
         delta = deltas.get(account)
         row = {"day": day, "unit_table": names.get(account, account), "event": "charged"}
         row |= {"statements": statements, **_amounts(paid, delta)}
         row |= {f"{name}_spent": amount for name, amount in _amounts(spent, delta).items()}
+        if account in periods:
+            (_, _, lost) = in_period[day, account]
+            row |= {f"{name}_in_period": amount for name, amount in _amounts(lost, delta).items()}
         rows.append(row)
     if named_alone:
         rows = [row for row in rows if row["unit_table"] in names.values()]
     rows.sort(key=lambda row: str(row["day"]))
     texts = [(name, pa.string()) for name in ("day", "unit_table", "event", "principal")]
-    names_of_numbers = ("rho", "epsilon", "rho_spent", "epsilon_spent")
+    names_of_numbers = ["rho", "epsilon", "rho_spent", "epsilon_spent"]
+    if periods:
+        names_of_numbers += ["rho_in_period", "epsilon_in_period"]
     numbers = [(name, pa.float64()) for name in names_of_numbers]
     return arrow.table(rows, pa.schema([*texts, ("statements", pa.int64()), *numbers]))
 
 
 def days_of(
     charges: Sequence[tuple[Any, ...]],
+    periods: Mapping[str, Callable[[dt.date], dt.date]] | None = None,
 ) -> dict[tuple[str, str], tuple[int, Price, Price]]:
     """Returns, by day and account, the statements charged, their prices' sum, and what is spent.
 
@@ -161,21 +172,23 @@ def days_of(
 
     Args:
         charges: (day, account, kind, snapshot, its units as JSON, nano, statement), oldest first.
+        periods: Of accounts that are spent by the period: the first day of a day's period.
     """
     statements: dict[tuple[str, str], set[int]] = defaultdict(set)
     paid: dict[tuple[str, str], int] = defaultdict(int)
-    booked: dict[str, dict[int | None, list[tuple[UnitFilter, int]]]] = defaultdict(
-        lambda: defaultdict(list)
-    )
+    booked: dict[tuple[str, dt.date | None], dict[int | None, list[tuple[UnitFilter, int]]]]
+    booked = defaultdict(lambda: defaultdict(list))
     last_of_day = {charge[:2]: i for i, charge in enumerate(charges)}
     days: dict[tuple[str, str], tuple[int, Price, Price]] = {}
     for i, (day, account, kind, snapshot, units, nano, statement) in enumerate(charges):
         key = (day, account)
         statements[key].add(statement)
         paid[key] += nano
-        booked[account][snapshot].append((json.loads(units), nano))
+        first_day = (periods or {}).get(account)
+        together = account, first_day(dt.date.fromisoformat(day)) if first_day else None
+        booked[together][snapshot].append((json.loads(units), nano))
         if last_of_day[key] == i:
-            spent = sum(largest_sum(some, {}) for some in booked[account].values())
+            spent = sum(largest_sum(some, {}) for some in booked[together].values())
             days[key] = (len(statements[key]), KINDS[kind](paid[key]), KINDS[kind](spent))
     return days
 

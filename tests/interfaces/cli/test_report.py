@@ -142,3 +142,21 @@ def test_a_whole_budget_is_left_whole_and_one_that_no_table_draws_on_says_so() -
     facts = ReportFacts("people.duckdb", [other], [budget], [], [], {}, {})
     page = report_page(facts, dt.date(2026, 11, 1))
     assert "Left: ε = 3. No table draws on it now." in page
+
+
+def test_of_a_budget_of_months_the_picture_shows_what_each_month_spent() -> None:
+    """The line was of all months together, and rose above the budget of one."""
+    months = {"epsilon": 2.0, "epsilon_spent": 0.5, "epsilon_left": 1.5, "epsilon_in_all": 2.0}
+    budget = {"unit_table": "people", "principal": None, "per": "month", "until": None}
+    budget |= {"delta": 0.0, "epsilon_total": None, **months}
+    days = (("2026-01-10", 1.5, 1.5), ("2026-02-05", 2.0, 0.5))
+    charged = {"unit_table": "people", "event": "charged"}
+    history = [
+        {**charged, "day": day, "epsilon_spent": all_days, "epsilon_in_period": month}
+        for day, all_days, month in days
+    ]
+    facts = ReportFacts("people.duckdb", [], [budget], history, [], {}, {})
+    page = report_page(facts, dt.date(2026, 2, 10))
+    assert "ε spent of people within each month (line)" in page
+    # 32 days on 656 are 20.5 each; of 2, 196 high: 1.5 from January 10th, 0 from February, then 0.5
+    assert 'class="spent" d="M52.0 63.0H503.0V210.0H585.0V161.0H708.0"' in page

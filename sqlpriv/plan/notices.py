@@ -220,8 +220,8 @@ def _left_out(plan: Plan) -> Iterator[str]:
     keys = {f"{STRATUM}{i}": d for i, d in enumerate(output.strata)}
     keys |= {f"{GROUP}{i}": d for i, d in enumerate(output.groups)}
     items = zip(output.items, output.names, strict=True)
-    shown = {item.name: name for item, name in items if isinstance(item, t.Name)}
-    open_keys = {shown.get(key, d.title): d for key, d in keys.items() if not d.complete}
+    output_names = {item.name: name for item, name in items if isinstance(item, t.Name)}
+    open_keys = {output_names.get(key, d.title): d for key, d in keys.items() if not d.complete}
     if not open_keys:
         return
     nulls = "" if all(None in d.values for d in open_keys.values()) else "NULL or "

@@ -7,16 +7,20 @@ computed for each of them, in an engine without private tables.
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
+import itertools
+import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import duckdb
 
 from sqlpriv.kernel.proof.unit_rows import equated_columns
 from sqlpriv.kernel.sql.expressions import ROW, SQL_TYPES
+from sqlpriv.kernel.sql.queries import MACROS
 from sqlpriv.kernel.sql.relations import Scope
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Column, TableContract, Type, Value
@@ -55,28 +59,31 @@ def existing_combinations(
     combinations: Combinations | None,
     relation: a.Relation,
 ) -> tuple[Existing, ...]:
-    """Returns which combinations there are of keys that are made of one column, and of keys that
-    are columns of one public table.
+    """Returns which combinations there are of keys that depend on each other, or on conditions.
+
+    Keys do that are made of one column, that are columns of one public table, and of which one is
+    made of another. What a condition of WHERE says of their columns alone holds in public.
 
     Args:
         groups: The keys of GROUP BY.
-        binder: Tells which table a column is of.
+        binder: Tells which table a column is of, and which conditions all rows meet.
         contract: Of the statement's table, with those of the others in it.
         combinations: Reads public tables; None where none can be read.
         relation: The statement's rows: columns that its inner joins equate have one value.
     """
     homes = _public_homes(groups, binder, contract, relation)
-    several = {home: keys for home, keys in homes.items() if len(keys) > 1}
-    of_columns = tuple(_combinations_of_columns(groups, binder))
-    if combinations is None:
-        return of_columns
-    return of_columns + tuple(
-        Existing(
-            tuple(place for place, _ in keys),
-            combinations(table, tuple(column for _, column in keys)),
-        )
-        for (_, table), keys in several.items()
+    of_keys = (
+        *_combinations_of_columns(groups, binder),
+        *_combinations_compared(groups, binder),
+        *_combinations_computed(groups),
     )
+    if combinations is None:
+        return of_keys
+    rows = (
+        _rows_of_home(home, keys, groups, binder, contract, combinations)
+        for home, keys in homes.items()
+    )
+    return of_keys + tuple(existing for existing in rows if existing is not None)
 
 
 MOST_LOOKED_UP = 1_000
@@ -139,6 +146,51 @@ def _public_homes(
     return homes
 
 
+def _rows_of_home(
+    home: tuple[str, str],
+    keys: Sequence[tuple[int, str]],
+    groups: Sequence[Dimension],
+    binder: Binder,
+    contract: TableContract,
+    combinations: Combinations,
+) -> Existing | None:
+    """Returns the combinations of keys of one public table, in its rows that meet the conditions
+    on that table alone; None where these leave one key as it is."""
+    prefix, table = home
+    columns = {
+        name: column
+        for name, (of, column) in binder.homes.items()
+        if of == table and name == prefix + column.lower()
+    }
+    conditions = [c for c in binder.conditions if columns_read(c) <= columns.keys()]
+    conditions = [c for c in conditions if columns_read(c) and _are_listed(c, binder)]
+    if len(keys) < 2 and not conditions:
+        return None
+    places, names = tuple(place for place, _ in keys), [column for _, column in keys]
+    plain = Existing(places, combinations(table, tuple(names)))
+    if not conditions:
+        return plain
+    own = {prefix + name.lower() for name in names}
+    read = sorted(set[str]().union(*map(columns_read, conditions)) - own)
+    rows = combinations(table, (*names, *(columns[name] for name in read)))
+    if len(rows) > MAX_LEVELS:
+        return plain if len(keys) > 1 else None
+    keyed = tuple((prefix + name.lower(), groups[place].type) for place, name in keys)
+    passing = _rows_that_pass(
+        (*keyed, *((name, binder.scope[name].type) for name in read)),
+        tuple(rows),
+        tuple(a.Col(name) for name, _ in keyed),
+        tuple(conditions),
+    )
+    return plain if passing is None else Existing(places, passing)
+
+
+def _are_listed(condition: a.Expr, binder: Binder) -> bool:
+    """Returns whether values of a condition's columns can be handed to an engine as they are."""
+    types = {binder.scope[name].type for name in columns_read(condition)}
+    return types <= {Type.INTEGER, Type.REAL, Type.TEXT, Type.BOOLEAN, Type.DATE}
+
+
 def _combinations_of_columns(groups: Sequence[Dimension], binder: Binder) -> Iterator[Existing]:
     """Yields, for each column with listed values that keys are made of, what it makes of them."""
     by_column: dict[str, list[int]] = {}
@@ -148,37 +200,119 @@ def _combinations_of_columns(groups: Sequence[Dimension], binder: Binder) -> Ite
             by_column.setdefault(next(iter(columns)), []).append(place)
     for column, places in by_column.items():
         keys = tuple(groups[place].key.expr for place in places)
-        if all(isinstance(key, a.Col) for key in keys):
+        shape = binder.scope[column]
+        conditions = tuple(c for c in binder.conditions if columns_read(c) == {column})
+        if shape.type is Type.TIMESTAMP:
+            conditions = tuple(filter(_is_of_hours, conditions))
+        if not conditions and all(isinstance(key, a.Col) for key in keys):
             continue
         may_be_null = not binder.is_present(a.Col(column))
-        rows = _combinations_of(column, keys, binder.scope[column], may_be_null)
+        every = _combinations_of(column, keys, shape, may_be_null, ())
+        passing = _combinations_of(column, keys, shape, may_be_null, conditions)
         lists = [frozenset(groups[place].values) for place in places]
-        listed = [row for row in rows if all(map(frozenset.__contains__, lists, row))]
-        if listed:
-            yield Existing(tuple(places), listed)
+
+        def is_listed(row: tuple[Value, ...], lists: list[frozenset[Value]] = lists) -> bool:
+            return all(value in values for value, values in zip(row, lists, strict=True))
+
+        if every and any(map(is_listed, every)):
+            yield Existing(
+                tuple(places), list(filter(is_listed, every if passing is None else passing))
+            )
 
 
 @lru_cache(maxsize=256)
 def _combinations_of(
-    column: str, keys: tuple[a.Expr, ...], shape: Shape, may_be_null: bool
-) -> tuple[tuple[Value, ...], ...]:
-    """Returns the combinations that the values of a column give; none where they are not listed."""
+    column: str,
+    keys: tuple[a.Expr, ...],
+    shape: Shape,
+    may_be_null: bool,
+    conditions: tuple[a.Expr, ...],
+) -> tuple[tuple[Value, ...], ...] | None:
+    """Returns the combinations that the values of a column give where conditions on it are true;
+    None where they are not listed."""
     values = _values_of(shape, keys)
     if values is None:
-        return ()
-    declared = Column(column, shape.type, SQL_TYPES[shape.type])
-    scope = Scope(a.Scan("values"), TableContract("values", (declared,), public=True), part=True)
-    texts = ", ".join(scope.export("key", key)[1] for key in keys)
-    more: list[Value] = [None] if may_be_null else []
-    if shape.type is Type.TEXT:
-        more.append("\x01")  # an undeclared text: what becomes of it is counted, too
-    name = scope.dialect.identifier(column)
-    listed = f"SELECT unnest(?::{SQL_TYPES[shape.type]}[]) AS {name}"
-    sql = f"SELECT DISTINCT {texts} FROM ({listed}) AS {ROW}"
+        return None
+    rows = [(value,) for value in (*values, *((None,) if may_be_null else ()))]
+    passing = _rows_that_pass(((column, shape.type),), tuple(rows), keys, conditions)
+    if passing is not None and shape.type is Type.TEXT:  # an undeclared text is counted, too
+        undeclared = _rows_that_pass(((column, shape.type),), (("\x01",),), keys, ())
+        return (*passing, *(undeclared or ()))
+    return passing
+
+
+def _combinations_compared(groups: Sequence[Dimension], binder: Binder) -> Iterator[Existing]:
+    """Yields the values of keys that conditions compare with each other, `a.x < b.x`."""
+    places = {
+        d.key.expr.name.lower(): i for i, d in enumerate(groups) if isinstance(d.key.expr, a.Col)
+    }
+    for condition in dict.fromkeys(binder.conditions):
+        read = sorted(columns_read(condition))
+        if len(read) < 2 or not places.keys() >= set(read) or not _are_listed(condition, binder):
+            continue
+        keys = [groups[places[name]] for name in read]
+        if math.prod(len(key.values) for key in keys) > MAX_LEVELS:
+            continue
+        columns = tuple((name, key.type) for name, key in zip(read, keys, strict=True))
+        rows = tuple(itertools.product(*(key.values for key in keys)))
+        passing = _rows_that_pass(columns, rows, tuple(map(a.Col, read)), (condition,))
+        if passing:
+            yield Existing(tuple(places[name] for name in read), passing)
+
+
+def _combinations_computed(groups: Sequence[Dimension]) -> Iterator[Existing]:
+    """Yields the values of a key beside those of another that is made of it and nothing else."""
+    for (i, inner), (j, outer) in itertools.permutations(enumerate(groups), 2):
+        part = a.Col(f"{GROUP}{i}")
+        made_of = _with_part(outer.key.expr, inner.key.expr, part)
+        if made_of == part or columns_read(made_of) != {part.name}:
+            continue
+        rows = tuple((value,) for value in inner.values)
+        computed = _rows_that_pass(((part.name, inner.type),), rows, (part, made_of), ())
+        if computed and {value for _, value in computed} <= {*outer.values}:
+            yield Existing((i, j), computed)
+
+
+def _with_part(expr: Any, part: a.Expr, by: a.Expr) -> Any:
+    """Returns an expression in which another expression stands for a part."""
+    if expr == part:
+        return by
+    if isinstance(expr, tuple):
+        return tuple(_with_part(one, part, by) for one in expr)
+    if not dataclasses.is_dataclass(expr) or isinstance(expr, type):
+        return expr
+    return dataclasses.replace(
+        expr,
+        **{f.name: _with_part(getattr(expr, f.name), part, by) for f in dataclasses.fields(expr)},
+    )
+
+
+@lru_cache(maxsize=256)
+def _rows_that_pass(
+    columns: tuple[tuple[str, Type], ...],
+    rows: tuple[tuple[Value, ...], ...],
+    exprs: tuple[a.Expr, ...],
+    conditions: tuple[a.Expr, ...],
+) -> tuple[tuple[Value, ...], ...] | None:
+    """Returns the values of expressions over the listed rows for which conditions are true, in an
+    engine without private tables; None where it cannot compute them."""
+    declared = tuple(Column(name, type_, SQL_TYPES[type_]) for name, type_ in columns)
+    contract = TableContract("values", declared, public=True)
+    scope = Scope(a.Scan("values"), contract, part=True)
+    texts = ", ".join(scope.export("key", expr)[1] for expr in exprs)
+    tests = " AND ".join(f"({scope.export('test', c)[1]})" for c in conditions) or "true"
+    listed = ", ".join(
+        f"unnest(?::{SQL_TYPES[type_]}[]) AS {scope.dialect.identifier(name)}"
+        for name, type_ in columns
+    )
+    sql = f"SELECT DISTINCT {texts} FROM (SELECT {listed}) AS {ROW} WHERE {tests}"
     try:
-        return tuple(public_engine().cursor().execute(sql, [[*values, *more]]).fetchall())
+        values = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in columns]
+        engine = public_engine().cursor()
+        engine.execute("".join(MACROS))
+        return tuple(engine.execute(sql, values).fetchall())
     except duckdb.Error:
-        return ()
+        return None
 
 
 def _values_of(shape: Shape, keys: Sequence[a.Expr]) -> Sequence[Value] | None:

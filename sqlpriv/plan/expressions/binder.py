@@ -21,6 +21,7 @@ from sqlpriv.plan.expressions.facts.conditions import (
     demanded_values,
     excluded_values,
     facts_after_where,
+    flatten,
     identities,
 )
 from sqlpriv.plan.expressions.facts.inference import infer_shape
@@ -61,6 +62,7 @@ class Binder:
         evaluated: Expressions that were evaluated over lists, and are not NULL in a declared row;
             filled while expressions are bound.
         excluded: Expressions of text that have none of these values, by WHERE.
+        conditions: What WHERE and the conditions of inner joins demand of every row, all of it.
         tried: What became of expressions that were to be evaluated over lists.
     """
 
@@ -76,6 +78,7 @@ class Binder:
     named: Mapping[str, frozenset[str]] = field(default_factory=dict)
     evaluated: set[a.Expr] = field(default_factory=set, compare=False)
     excluded: Mapping[a.Expr, tuple[Value, ...]] = field(default_factory=dict)
+    conditions: tuple[a.Expr, ...] = ()
     tried: dict[t.Node, tuple[a.Expr, bool] | None] = field(
         default_factory=dict, init=False, compare=False
     )
@@ -126,6 +129,7 @@ class Binder:
             required=self.required | present,
             listed={**self.listed, **demanded_values(predicate)},
             excluded={**self.excluded, **excluded_values(predicate)},
+            conditions=(*self.conditions, *flatten("and", predicate)),
         )
 
     def is_present(self, expr: a.Expr) -> bool:

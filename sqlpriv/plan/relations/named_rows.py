@@ -97,8 +97,10 @@ def combine_sides(left: Rows, right: Rows, kind: str, shadow: bool = False) -> R
         {**(other.qualified or {}), **(one.qualified or {})},
         frozenset(both | one.twice | (other.twice - (set(one.names) if shadow else set()))),
         {**other.homes, **one.homes},
-        {**other.listed, **one.listed},
+        {**({} if lost else other.listed), **one.listed},
         {**other.named, **one.named},
+        excluded={**({} if lost else other.excluded), **one.excluded},
+        conditions=(*one.conditions, *(() if lost else other.conditions)),
     )
     return Rows(left.relation, binder, {**left.leaves, **right.leaves}, left.joined | right.joined)
 

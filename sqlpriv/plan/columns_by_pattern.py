@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from sqlpriv.kernel.terms.contract import TableContract
+from sqlpriv.plan.expressions.facts.public_engine import public_value
 from sqlpriv.plan.expressions.literal_types import refuse
-from sqlpriv.plan.expressions.public_engine import public_value
 from sqlpriv.statements import sql
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.traverse import rebuild, walk

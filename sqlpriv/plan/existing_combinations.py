@@ -7,37 +7,28 @@ computed for each of them, in an engine without private tables.
 
 from __future__ import annotations
 
-import dataclasses
-import datetime as dt
 import itertools
 import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
-
-import duckdb
+from typing import NamedTuple
 
 from sqlpriv.kernel.proof.unit_rows import equated_columns
-from sqlpriv.kernel.sql.expressions import ROW, SQL_TYPES
-from sqlpriv.kernel.sql.queries import MACROS
-from sqlpriv.kernel.sql.relations import Scope
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Column, TableContract, Type, Value
 from sqlpriv.kernel.terms.operations import columns_read
 from sqlpriv.plan.computed_columns import GROUP
 from sqlpriv.plan.expressions.binder import Binder
+from sqlpriv.plan.expressions.facts.listed_rows import (
+    is_of_hours,
+    rows_that_pass,
+    values_told_apart,
+    with_part,
+)
 from sqlpriv.plan.expressions.facts.value_facts import MAX_LEVELS, Shape
-from sqlpriv.plan.expressions.public_engine import public_engine
 from sqlpriv.plan.group_keys import Combinations, Dimension
 from sqlpriv.statements import tree as t
-
-_OF_HOURS = frozenset(
-    f"{kind}{part}"
-    for kind in ("", "trunc ")
-    for part in ("century", "decade", "year", "quarter", "month", "week", "day", "hour")
-) | {"dow", "isodow", "doy", "date", "midnight", "days"}
-"""Operations that have one result for all moments of the same hour."""
 
 
 class Existing(NamedTuple):
@@ -79,10 +70,7 @@ def existing_combinations(
     )
     if combinations is None:
         return of_keys
-    rows = (
-        _rows_of_home(home, keys, groups, binder, contract, combinations)
-        for home, keys in homes.items()
-    )
+    rows = (_rows_of_home(home, keys, groups, binder, combinations) for home, keys in homes.items())
     return of_keys + tuple(existing for existing in rows if existing is not None)
 
 
@@ -151,7 +139,6 @@ def _rows_of_home(
     keys: Sequence[tuple[int, str]],
     groups: Sequence[Dimension],
     binder: Binder,
-    contract: TableContract,
     combinations: Combinations,
 ) -> Existing | None:
     """Returns the combinations of keys of one public table, in its rows that meet the conditions
@@ -176,7 +163,7 @@ def _rows_of_home(
     if len(rows) > MAX_LEVELS:
         return plain if len(keys) > 1 else None
     keyed = tuple((prefix + name.lower(), groups[place].type) for place, name in keys)
-    passing = _rows_that_pass(
+    passing = rows_that_pass(
         (*keyed, *((name, binder.scope[name].type) for name in read)),
         tuple(rows),
         tuple(a.Col(name) for name, _ in keyed),
@@ -203,7 +190,7 @@ def _combinations_of_columns(groups: Sequence[Dimension], binder: Binder) -> Ite
         shape = binder.scope[column]
         conditions = tuple(c for c in binder.conditions if columns_read(c) == {column})
         if shape.type is Type.TIMESTAMP:
-            conditions = tuple(filter(_is_of_hours, conditions))
+            conditions = tuple(filter(is_of_hours, conditions))
         if not conditions and all(isinstance(key, a.Col) for key in keys):
             continue
         may_be_null = not binder.is_present(a.Col(column))
@@ -230,13 +217,13 @@ def _combinations_of(
 ) -> tuple[tuple[Value, ...], ...] | None:
     """Returns the combinations that the values of a column give where conditions on it are true;
     None where they are not listed."""
-    values = _values_of(shape, keys)
+    values = values_told_apart(shape, keys)
     if values is None:
         return None
     rows = [(value,) for value in (*values, *((None,) if may_be_null else ()))]
-    passing = _rows_that_pass(((column, shape.type),), tuple(rows), keys, conditions)
+    passing = rows_that_pass(((column, shape.type),), tuple(rows), keys, conditions)
     if passing is not None and shape.type is Type.TEXT:  # an undeclared text is counted, too
-        undeclared = _rows_that_pass(((column, shape.type),), (("\x01",),), keys, ())
+        undeclared = rows_that_pass(((column, shape.type),), (("\x01",),), keys, ())
         return (*passing, *(undeclared or ()))
     return passing
 
@@ -255,7 +242,7 @@ def _combinations_compared(groups: Sequence[Dimension], binder: Binder) -> Itera
             continue
         columns = tuple((name, key.type) for name, key in zip(read, keys, strict=True))
         rows = tuple(itertools.product(*(key.values for key in keys)))
-        passing = _rows_that_pass(columns, rows, tuple(map(a.Col, read)), (condition,))
+        passing = rows_that_pass(columns, rows, tuple(map(a.Col, read)), (condition,))
         if passing:
             yield Existing(tuple(places[name] for name in read), passing)
 
@@ -264,85 +251,13 @@ def _combinations_computed(groups: Sequence[Dimension]) -> Iterator[Existing]:
     """Yields the values of a key beside those of another that is made of it and nothing else."""
     for (i, inner), (j, outer) in itertools.permutations(enumerate(groups), 2):
         part = a.Col(f"{GROUP}{i}")
-        made_of = _with_part(outer.key.expr, inner.key.expr, part)
+        made_of = with_part(outer.key.expr, inner.key.expr, part)
         if made_of == part or columns_read(made_of) != {part.name}:
             continue
         rows = tuple((value,) for value in inner.values)
-        computed = _rows_that_pass(((part.name, inner.type),), rows, (part, made_of), ())
+        computed = rows_that_pass(((part.name, inner.type),), rows, (part, made_of), ())
         if computed and {value for _, value in computed} <= {*outer.values}:
             yield Existing((i, j), computed)
-
-
-def _with_part(expr: Any, part: a.Expr, by: a.Expr) -> Any:
-    """Returns an expression in which another expression stands for a part."""
-    if expr == part:
-        return by
-    if isinstance(expr, tuple):
-        return tuple(_with_part(one, part, by) for one in expr)
-    if not dataclasses.is_dataclass(expr) or isinstance(expr, type):
-        return expr
-    return dataclasses.replace(
-        expr,
-        **{f.name: _with_part(getattr(expr, f.name), part, by) for f in dataclasses.fields(expr)},
-    )
-
-
-@lru_cache(maxsize=256)
-def _rows_that_pass(
-    columns: tuple[tuple[str, Type], ...],
-    rows: tuple[tuple[Value, ...], ...],
-    exprs: tuple[a.Expr, ...],
-    conditions: tuple[a.Expr, ...],
-) -> tuple[tuple[Value, ...], ...] | None:
-    """Returns the values of expressions over the listed rows for which conditions are true, in an
-    engine without private tables; None where it cannot compute them."""
-    declared = tuple(Column(name, type_, SQL_TYPES[type_]) for name, type_ in columns)
-    contract = TableContract("values", declared, public=True)
-    scope = Scope(a.Scan("values"), contract, part=True)
-    texts = ", ".join(scope.export("key", expr)[1] for expr in exprs)
-    tests = " AND ".join(f"({scope.export('test', c)[1]})" for c in conditions) or "true"
-    listed = ", ".join(
-        f"unnest(?::{SQL_TYPES[type_]}[]) AS {scope.dialect.identifier(name)}"
-        for name, type_ in columns
-    )
-    sql = f"SELECT DISTINCT {texts} FROM (SELECT {listed}) AS {ROW} WHERE {tests}"
-    try:
-        values = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in columns]
-        engine = public_engine().cursor()
-        engine.execute("".join(MACROS))
-        return tuple(engine.execute(sql, values).fetchall())
-    except duckdb.Error:
-        return None
-
-
-def _values_of(shape: Shape, keys: Sequence[a.Expr]) -> Sequence[Value] | None:
-    """Returns a value of each kind that keys tell apart; None where there is no list of them."""
-    if shape.values is not None:
-        return [value for value in shape.values if value is not None]
-    if shape.type is Type.BOOLEAN:
-        return (False, True)
-    if shape.lower is None or shape.type not in (Type.DATE, Type.TIMESTAMP):
-        return None
-    if shape.type is Type.TIMESTAMP and not all(map(_is_of_hours, keys)):
-        return None
-    step = dt.timedelta(days=1) if shape.type is Type.DATE else dt.timedelta(hours=1)
-    first, last = shape.lower, shape.upper
-    if shape.type is Type.TIMESTAMP:
-        first = first.replace(minute=0, second=0, microsecond=0)
-    count = (last - first) // step + 1
-    return None if count > MAX_LEVELS else [first + n * step for n in range(count)]
-
-
-def _is_of_hours(expr: object) -> bool:
-    """Returns whether an expression is the same of all moments of one hour."""
-    match expr:
-        case a.Col():
-            return False
-        case a.Call(op, (a.Col(),)):
-            return op in _OF_HOURS
-    named = vars(expr) if hasattr(expr, "__dataclass_fields__") else {}
-    parts = expr if isinstance(expr, tuple) else named.values()
-    return all(map(_is_of_hours, parts))
 
 
 def _equated_columns(relation: a.Relation) -> Iterator[tuple[str, str]]:

@@ -26,8 +26,8 @@ from sqlpriv.plan.computed_columns import AGGREGATE, GROUP, LIST, POPULATION, ST
 from sqlpriv.plan.existing_combinations import ColumnsOfKeys
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.columns import missing_column
+from sqlpriv.plan.expressions.facts.public_engine import is_function
 from sqlpriv.plan.expressions.literal_types import refuse
-from sqlpriv.plan.expressions.public_engine import is_function
 from sqlpriv.plan.group_keys import Dimension
 from sqlpriv.plan.output_half_widths import half_width, shared_releases
 from sqlpriv.statements import default_name

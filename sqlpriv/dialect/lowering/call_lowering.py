@@ -16,7 +16,7 @@ from sqlpriv.dialect.lowering.googlesql import (
     contribution_bounds,
 )
 from sqlpriv.dialect.lowering.node_lowering import Glot, NodeLowering, lone_value
-from sqlpriv.dialect.lowering.value_lists import drop_distinct, lower_split_part
+from sqlpriv.dialect.lowering.value_lists import drop_distinct
 from sqlpriv.dialect.marks import MARK
 from sqlpriv.dialect.tokens import Kind, Token
 from sqlpriv.errors import Refused
@@ -201,8 +201,6 @@ def lower_call(lowering: NodeLowering, node: Glot) -> t.Node:
         return t.InList(lowering.expression(args[1]), present or items, pos=token.pos)
     if name == "today" and not args:
         return lower_current_date(lowering, node)
-    if name == "split_part" and len(args) == 3:
-        return lower_split_part(lowering, args)
     if name == "age" and len(args) == 1:
         args = [exp.CurrentDate(), *args]  # up to the beginning of today
     args = cut_now(args) if name in ("date_trunc", "datetrunc") else args

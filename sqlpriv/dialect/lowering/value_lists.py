@@ -106,15 +106,6 @@ def lower_bracket(lowering: NodeLowering, node: Glot) -> t.Node:
     return t.FunctionCall("substring", (whole, start, length), pos=whole.pos)
 
 
-def lower_split_part(lowering: NodeLowering, args: list[Glot]) -> t.Node:
-    """Reads `split_part(x, '-', 2)`, DuckDB's macro for an element of `string_split(x, '-')`."""
-    text, separator, place = lowering.expressions(args)
-    parts = t.FunctionCall("string_split", (text, separator), pos=text.pos)
-    part = t.FunctionCall("list_extract", (parts, place), pos=text.pos)
-    element = t.FunctionCall("coalesce", (part, t.Literal("", text.pos)), pos=text.pos)
-    return t.CaseWhen(((t.IsNull(text, negated=True, pos=text.pos), element),), pos=text.pos)
-
-
 _SLICED = exp.Column | exp.Paren | exp.Anonymous | exp.Cast
 _SPLIT = words("string_split str_split split string_to_array regexp_split_to_array")
 _TO_THE_END = 2**31

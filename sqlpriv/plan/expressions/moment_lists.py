@@ -18,9 +18,9 @@ import duckdb
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Type, Value
 from sqlpriv.plan.expressions.facts.dates import MAX_SPAN, shift_moment
+from sqlpriv.plan.expressions.facts.public_engine import public_engine, public_value
 from sqlpriv.plan.expressions.facts.value_facts import Shape
 from sqlpriv.plan.expressions.literal_types import refuse
-from sqlpriv.plan.expressions.public_engine import public_engine, public_value
 from sqlpriv.plan.expressions.public_evaluation import MOST_ROWS, as_literals, listed_sql_type
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.printer import literal, sql
@@ -168,10 +168,11 @@ def bind_time_bucket(binder: Binder, node: t.FunctionCall) -> a.Expr:
         (a.Call("<", (expr, a.Lit(end, type_))), a.Lit(begin, type_))
         for begin, end in itertools.pairwise(starts[:-1])
     ]
-    last = a.Lit(starts[-2], type_)
-    return a.Case(
-        (*whens, (a.Call("not", (a.Call("is null", (expr,)),)), last)), a.Lit(None, type_)
-    )
+    last = (a.Call("not", (a.Call("is null", (expr,)),)), a.Lit(starts[-2], type_))
+    bucket = a.Case((*whens, last), a.Lit(None, type_))
+    if not shape.nullable:
+        binder.evaluated.add(bucket)
+    return bucket
 
 
 _BUCKETS = "write time_bucket(INTERVAL 7 DAY, day) of a column with declared ends"

@@ -25,9 +25,13 @@ from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import MAX_INTEGER, Type, Value
 from sqlpriv.plan.expressions.columns import bind_column, plain_text_casts
 from sqlpriv.plan.expressions.facts.inference import infer_shape
+from sqlpriv.plan.expressions.facts.public_engine import (
+    public_engine,
+    public_value,
+    scalar_functions,
+)
 from sqlpriv.plan.expressions.facts.value_facts import Shape
 from sqlpriv.plan.expressions.literal_types import natural_type
-from sqlpriv.plan.expressions.public_engine import public_engine, public_value, scalar_functions
 from sqlpriv.statements import sql
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.keywords import TITLES
@@ -42,8 +46,9 @@ MOST_ROWS = 5_000
 """Combinations of values that an expression is computed for: their CASE is part of the SQL text."""
 MOST_TESTS = 5_000
 """Tests inside the parts of a CASE: each of its own tests is of parts, which may be CASEs, too."""
-_WRITTEN = ("coalesce", "ifnull", "nullif", "if")
-"""Functions that DuckDB's parser writes as others, and its list of functions has not."""
+_WRITTEN = ("coalesce", "ifnull", "nullif", "if", "split_part")
+"""Functions that DuckDB's parser writes as others, and its list of functions has not, and macros of
+scalar functions."""
 _ORDERED = ("least", "greatest", "<", "<=", ">", ">=")
 
 
@@ -69,12 +74,12 @@ def _evaluate(binder: Binder, node: t.Node) -> tuple[a.Expr, bool] | None:
     if not any(isinstance(part, t.Name) for part in walk(node)):
         return _constant(node)
     parts = _listed_parts(binder, node)
-    if parts is None:
+    if parts is not None and _count_of(parts) > MOST_ROWS:
+        parts = _listed_parts(binder, node, largest=True)  # 6 years, not 2,000 days
+    if parts is None or _count_of(parts) > MOST_ROWS:
         return None
     each = list(dict.fromkeys(parts.values()))
     lists = [part.values for part in each]
-    if math.prod(map(len, lists)) > MOST_ROWS:
-        return None
     if any(p.shape.sql_type for p in each) and any(map(_is_ordered, walk(node))):
         return None  # labels of an ENUM have an order that is not public
     may_be_null = [
@@ -107,9 +112,21 @@ class _ListedPart:
     values: tuple[Value, ...]
 
 
-def _listed_parts(binder: Binder, node: t.Node) -> dict[t.Node, _ListedPart] | None:
+def _count_of(parts: Mapping[t.Node, _ListedPart]) -> int:
+    """Returns how many combinations of values parts have."""
+    return math.prod(len(part.values) for part in dict.fromkeys(parts.values()))
+
+
+def _listed_parts(
+    binder: Binder, node: t.Node, largest: bool = False
+) -> dict[t.Node, _ListedPart] | None:
     """Returns the columns in an expression that have lists and, of the others, the largest parts
-    inside it that have; None where a column is in none."""
+    inside it that have; None where a column is in none.
+
+    Args:
+        binder, node: Reads the expression.
+        largest: Of columns with lists, too, the largest parts stand for them.
+    """
     names = [part for part in walk(node) if isinstance(part, t.Name)]
     columns: dict[t.Node, _ListedPart | None] = {n: _listed_part(binder, n) for n in names}
     parts: dict[t.Node, _ListedPart] = {}
@@ -120,7 +137,9 @@ def _listed_parts(binder: Binder, node: t.Node) -> dict[t.Node, _ListedPart] | N
             listed = columns[part]
             if listed is None:
                 without_list.append(part)
-        elif part is node or all(columns.get(below, part) for below in walk(part)):
+        elif part is node or (
+            not largest and all(columns.get(below, part) for below in walk(part))
+        ):
             return None  # as written, or with lists
         else:
             listed = _listed_part(binder, part)

@@ -17,8 +17,8 @@ import duckdb
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Type
 from sqlpriv.plan.expressions.columns import is_zoned
+from sqlpriv.plan.expressions.facts.public_engine import public_engine
 from sqlpriv.plan.expressions.literal_types import refuse
-from sqlpriv.plan.expressions.public_engine import public_engine
 from sqlpriv.statements import tree as t
 
 if TYPE_CHECKING:

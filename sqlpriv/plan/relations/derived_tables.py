@@ -141,7 +141,8 @@ def aggregate_per_unit(
     )
     if having is not None:
         predicate = unit_rows.binder.bind_predicate(having, "HAVING")
-        unit_rows = replace(unit_rows, relation=a.Where(relation, predicate))
+        narrowed = unit_rows.binder.after_where(predicate)
+        unit_rows = replace(unit_rows, relation=a.Where(relation, predicate), binder=narrowed)
     outputs = {
         (item.alias or default_name(item)).lower(): (node, unit_rows.binder.bind(node))
         for item, node in items

@@ -116,8 +116,11 @@ class Folding:
             one, nought = t.Literal(1, call.pos), t.Literal(0, call.pos)
             inverse = t.Unary("not", truth, call.pos)
             number = t.CaseWhen(((truth, one), (inverse, nought)), None, None, call.pos)
-            end = replace(call, name=_OF_TRUTHS[call.name], args=(number,))
-            return t.Binary("=", self._aggregate(end), one, call.pos)
+            end = self._aggregate(replace(call, name=_OF_TRUTHS[call.name], args=(number,)))
+            shape = self.binder.shape(truth, self.binder.bind(truth))
+            if isinstance(end, t.Name) and call.filter is None and not shape.nullable:
+                self.scope[end.name] = with_values_listed(Shape(Type.INTEGER, 0, 1, False))
+            return t.Binary("=", end, one, call.pos)
         kind = KINDS.get(call.name, "")
         if not kind or call.using or len(call.args) > 1 or (call.distinct and kind != "count"):
             raise refuse(
@@ -190,8 +193,9 @@ class Folding:
         else:
             assert shape is not None
             if kind in ("min", "max") and shape.type in (Type.DATE, Type.TIMESTAMP):
-                self.scope[name] = replace(shape, nullable=True, values=None)
+                self.scope[name] = replace(shape, values=None)
                 self.folds[kind, of] = a.Fold(name, kind, of, reach=self.reach)
+                self._note_present(name, of)
                 return name
             if shape.lower is None or shape.type not in (Type.INTEGER, Type.REAL):
                 raise refuse(
@@ -200,11 +204,18 @@ class Folding:
                     "clamp it: LEAST(GREATEST(x, low), high)",
                 )
             fold = a.Fold(name, kind, of, shape.lower, shape.upper, self.reach)
-            self.scope[name] = with_values_listed(Shape(shape.type, *fold_ends(fold)))
+            ends = fold_ends(fold)
+            self.scope[name] = with_values_listed(Shape(shape.type, *ends, shape.nullable))
+            self._note_present(name, of)
             if shape.type is Type.REAL:
                 fold = _on_binary_lattice(fold)
         self.folds[kind, of] = fold
         return name
+
+    def _note_present(self, name: str, of: a.Expr | None) -> None:
+        """Notes that a fold of what each row has is there: a group has a row."""
+        if of is not None and self.binder.is_present(of):
+            self.required |= {name}
 
 
 def _as_count(call: t.FunctionCall) -> t.FunctionCall:

@@ -1,0 +1,29 @@
+SELECT region, COUNT(*) AS n FROM people WHERE region LIKE '%o%' GROUP BY region;
+SELECT upper(educ) AS e, AVG(age) AS a FROM people WHERE length(educ) = 6 GROUP BY upper(educ);
+SELECT educ, COUNT(*) AS n FROM people WHERE educ LIKE '%zz%' GROUP BY educ;
+SELECT year, COUNT(*) AS n FROM people WHERE year % 2 = 0 GROUP BY year;
+SELECT day, COUNT(*) AS n FROM stays WHERE month(day) = 2 AND isodow(day) = 1 GROUP BY day ORDER BY day;
+SELECT day - INTERVAL 7 DAY AS week_before, COUNT(*) AS n FROM stays WHERE month(day) = 3 GROUP BY 1;
+SELECT date_trunc('month', day) AS m, ward, COUNT(*) AS n FROM stays WHERE year(day) = 2023 AND month(day) < 3 GROUP BY ALL;
+SELECT hour(arrived) AS h, COUNT(*) AS n FROM stays WHERE hour(arrived) BETWEEN 8 AND 11 GROUP BY h;
+SELECT s.channel, COUNT(*) AS n FROM events e JOIN sources s ON e.source = s.source WHERE s.fee BETWEEN 3 AND 5 GROUP BY s.channel;
+SELECT s.channel, s.source, COUNT(*) AS n FROM events e JOIN sources s USING (source) WHERE s.since < '2020-12-31' GROUP BY ALL;
+SELECT p.category, SUM(s.qty) AS q FROM sales s JOIN products p ON p.pid = s.pid WHERE p.cost > 20 AND p.category <> 'toys' GROUP BY ROLLUP (p.category);
+SELECT st.state, st.city, COUNT(*) AS n FROM sales s JOIN stores st USING (store) WHERE st.city LIKE 'B%' GROUP BY st.state, st.city;
+SELECT a.channel AS one, b.channel AS other, COUNT(DISTINCT a.cid) AS n FROM sales a JOIN sales b ON a.cid = b.cid AND a.channel < b.channel GROUP BY 1, 2;
+SELECT floor(income / 250) * 250 AS low, floor(income / 250) * 250 + 250 AS high, COUNT(*) AS n FROM people WHERE income < 1000 GROUP BY 1, 2
+-- plain
+SELECT floor(income / 250) * 250 AS low, floor(income / 250) * 250 + 250 AS high, COUNT(*) AS n FROM people GROUP BY 1, 2 UNION ALL VALUES (1000, 1250, 0);
+SELECT age // 20 AS bin, age // 20 * 20 || ' and more' AS title, COUNT(*) AS n FROM people GROUP BY ALL;
+SELECT s.source, COUNT(e.id) AS n FROM sources s LEFT JOIN events e ON e.source = s.source AND e.source <> 'app' GROUP BY s.source;
+SELECT s.source, COUNT(e.id) AS n FROM sources s LEFT JOIN events e ON e.source = s.source AND s.fee > 4 GROUP BY s.source;
+SELECT v.store, COUNT(*) AS n FROM customers c LEFT JOIN (SELECT cid, store FROM sales WHERE store IN (1, 2)) v ON v.cid = c.cid GROUP BY v.store
+-- plain
+SELECT v.store, COUNT(*) AS n FROM customers c LEFT JOIN (SELECT cid, store FROM sales WHERE store IN (1, 2)) v ON v.cid = c.cid GROUP BY v.store UNION ALL VALUES (3, 0), (4, 0);
+SELECT split_part(educ, 'o', 1) AS k, COUNT(*) AS n FROM people GROUP BY k;
+SELECT time_bucket(INTERVAL 30 DAY, day) AS b, COUNT(*) AS n FROM stays GROUP BY b;
+WITH f AS (SELECT person, MIN(day) AS first_day FROM stays GROUP BY person) SELECT dayname(first_day) AS d, COUNT(*) AS n FROM f GROUP BY d;
+WITH f AS (SELECT person, MIN(day) AS first_day FROM stays GROUP BY person) SELECT month(first_day) AS m, COUNT(*) AS n FROM f WHERE month(first_day) < 3 GROUP BY m;
+WITH f AS (SELECT cid, MAX(qty) > 3 AS many FROM sales GROUP BY cid) SELECT many, COUNT(*) AS n FROM f GROUP BY many;
+SELECT n, COUNT(*) AS customers FROM (SELECT cid, COUNT(*) AS n FROM sales GROUP BY cid HAVING COUNT(*) BETWEEN 3 AND 3) GROUP BY n;
+SELECT concat(channel, ' ', year(sold)) AS k, COUNT(*) AS n FROM sales GROUP BY k

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from sqlpriv.interfaces.server.postgresql.encoding import wire
 from sqlpriv.interfaces.server.postgresql.encoding import wire_values as v
+from sqlpriv.interfaces.server.postgresql.statements.client_settings import ClientSettings
 from sqlpriv.interfaces.server.postgresql.statements.portals import Portal
 from sqlpriv.interfaces.server.postgresql.statements.statement_answer import StatementAnswer
 
@@ -19,10 +20,11 @@ class MessageSender:
 
     Args:
         writer: Its stream.
+        settings: Say which messages it wants.
     """
 
-    def __init__(self, writer: asyncio.StreamWriter) -> None:
-        self._writer = writer
+    def __init__(self, writer: asyncio.StreamWriter, settings: ClientSettings) -> None:
+        self._writer, self._settings = writer, settings
 
     def send(self, data: bytes) -> None:
         """Puts messages into the stream."""
@@ -52,8 +54,9 @@ class MessageSender:
 
     def complete(self, answer: StatementAnswer) -> None:
         """Sends a statement's notices and its tag, which end it."""
-        for words in answer.notices:
-            self.send(wire.notice(words))
+        if self._settings.takes_notices:
+            for words in answer.notices:
+                self.send(wire.notice(words))
         if answer.changed:
             self.send(wire.parameter_status(*answer.changed))
         rows = "" if answer.table is None else f" {answer.table.num_rows}"

@@ -72,7 +72,7 @@ class PostgreSqlConnection:
         self.answerer = Answerer(client.session, self._write_audit, rules, server.previews)
         if rules.error_columns:
             self.answerer.settings.set(ERROR_COLUMNS, "on")
-        self._sender = MessageSender(writer)
+        self._sender = MessageSender(writer, self.answerer.settings)
         self._extended = ExtendedProtocol(self, self._sender)
         self.status = "I"
         self.sql_of_error = ""
@@ -162,6 +162,8 @@ class PostgreSqlConnection:
         ends = first in ("COMMIT", "END", "ROLLBACK", "ABORT")
         if self.status == "E" and not ends:
             raise SqlStateError("25P02", "a statement before failed: send ROLLBACK first")
+        if self.status == "E" and "TO" not in StatementScan(sql).words:
+            sql = "ROLLBACK"  # as what COMMIT says then is answered, too
         if preparation := parse_preparation(StatementScan(sql)):
             await self._extended.prepare(preparation)
             return StatementAnswer(tag="PREPARE")
@@ -177,8 +179,6 @@ class PostgreSqlConnection:
         if first in ("BEGIN", "START"):
             self.status = "T"
         elif ends and "TO" not in StatementScan(sql).words:
-            if self.status == "E":
-                answer = StatementAnswer(tag="ROLLBACK", notices=answer.notices)
             self.status = "I"
         elif ends:
             self.status = "T"

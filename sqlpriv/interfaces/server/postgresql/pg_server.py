@@ -39,6 +39,7 @@ LOGIN_SECONDS = 30.0
 MOST_CONNECTIONS = 256
 MOST_STRANGERS = 64
 """Connections whose other end has not proved who it is."""
+_NO = ("", "false", "off", "no", "0")
 _LOST = (asyncio.IncompleteReadError, ConnectionError, TimeoutError, ssl.SSLError, ConnectionEnds)
 
 
@@ -187,6 +188,8 @@ class PostgreSqlServer:
         parameters: dict[str, str] = {}
         while name := body.text():
             parameters[name] = body.text()
+        if parameters.get("replication", "").lower() not in _NO:
+            raise SqlStateError("0A000", "nothing is replicated from here: leave replication out")
         return parameters
 
     async def _authenticate(

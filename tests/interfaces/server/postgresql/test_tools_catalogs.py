@@ -43,7 +43,7 @@ LOOKS = {
     "JDBC: who may do what to a table; without a list its owner may do everything": (
         "SELECT relname, relacl FROM pg_catalog.pg_class c, pg_catalog.pg_roles r WHERE"
         " c.relowner = r.oid AND c.relkind IN ('r', 'p', 'v') AND relname = 'people'",
-        [("people", ['"ada"=r/owner'])],
+        [("people", ["ada=r/owner"])],
     ),
     "DataGrip: has an object changed since": (
         "select T.relname, T.xmin as state, C.xmin::varchar::bigint from pg_catalog.pg_class T join"

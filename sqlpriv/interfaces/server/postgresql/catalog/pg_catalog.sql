@@ -18,7 +18,8 @@ INSERT INTO pg_class BY NAME SELECT oid, relname, relnamespace, relkind, relnatt
     oid IN (SELECT unnest([conrelid, confrelid]) FROM constraints WHERE contype = 'f') AS relhastriggers,
     false AS relhassubclass, false AS relrowsecurity, false AS relforcerowsecurity, true AS relispopulated,
     'd' AS relreplident, false AS relispartition, 0 AS relrewrite, false AS relhasoids,
-    CASE relkind WHEN 'r' THEN ['"' || replace(getvariable('principal'), '"', '""') || '"=r/owner'] END AS relacl FROM classes;
+    CASE relkind WHEN 'r' THEN [CASE WHEN regexp_full_match(getvariable('principal'), '\w+')
+        THEN getvariable('principal') ELSE '"' || replace(getvariable('principal'), '"', '""') || '"' END || '=r/owner'] END AS relacl FROM classes;
 INSERT INTO pg_constraint BY NAME SELECT * EXCLUDE (condef), 0 AS contypid, 0 AS conparentid, false AS condeferrable,
     false AS condeferred, true AS convalidated, CASE contype WHEN 'f' THEN 'a' ELSE ' ' END AS confupdtype,
     CASE contype WHEN 'f' THEN 'a' ELSE ' ' END AS confdeltype, CASE contype WHEN 'f' THEN 's' ELSE ' ' END AS confmatchtype,

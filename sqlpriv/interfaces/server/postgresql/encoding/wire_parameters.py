@@ -46,7 +46,7 @@ def _decode_text(text: str, oid: int) -> Any:
         return float(text)
     readers: dict[int, Callable[[str], Any]] = {
         v.NUMERIC: Decimal,
-        v.DATE: lambda value: dt.datetime.fromisoformat(value).date(),
+        v.DATE: _date_of,
         v.TIME: dt.time.fromisoformat,
         v.TIMESTAMP: lambda value: dt.datetime.fromisoformat(value).replace(tzinfo=None),
         v.TIMESTAMPTZ: dt.datetime.fromisoformat,
@@ -58,6 +58,18 @@ def _decode_text(text: str, oid: int) -> Any:
     if oid not in readers:
         raise NotSupportedError(f"a parameter of the type {oid} is not taken: send it as text")
     return readers[oid](text)
+
+
+def _date_of(text: str) -> dt.date:
+    """Returns a date; a time and a zone behind it are left out, as PostgreSQL does.
+
+    >>> _date_of("1960-01-01 +00"), _date_of("1960-01-01 10:00:00+02")
+    (datetime.date(1960, 1, 1), datetime.date(1960, 1, 1))
+    """
+    day, _, rest = text.partition(" ")
+    if rest and not re.fullmatch(r"[-+0-9:.Zz ]+", rest):
+        raise ValueError(text)
+    return dt.datetime.fromisoformat(day).date()
 
 
 def _bool_of(text: str) -> bool:

@@ -187,7 +187,7 @@ class StatementScan:
             return False
         for at, (word, opened) in enumerate(pairwise(words)):
             is_query = word == "FROM" and words[at + 2 : at + 3] == ("SELECT",)
-            if opened == "(" and not is_query and word not in _ROW_CALLS:
+            if opened == "(" and not is_query and word not in _ROW_CALLS and word != "WHERE":
                 return False
             if word == "WHERE" and not self._is_never(at + 1):
                 return False
@@ -195,7 +195,7 @@ class StatementScan:
 
     def _is_never(self, at: int) -> bool:
         """Tells whether a condition that begins there holds for no row."""
-        condition = "".join(t.text.upper() for t in self.tokens[at : at + 3])
+        condition = "".join(t.text.upper() for t in self.tokens[at : at + 4]).lstrip("(")
         return re.match(r"(1=0|0=1|1<>1|1=2|FALSE)", condition) is not None
 
 

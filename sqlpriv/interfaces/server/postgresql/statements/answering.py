@@ -188,8 +188,12 @@ class Answerer:
         """Returns the answer to a statement that is about the connection alone; None for others."""
         first = scan.words[0] if scan.words else ""
         if first in _TRANSACTION:
+            if first in ("BEGIN", "START"):
+                self.cursors.begin_transaction()
+                self.setting_statements.begin_transaction()
             if first in _ENDS and "TO" not in scan.words:
-                self.cursors.end_transaction()
+                self.cursors.end_transaction(is_undone=_TRANSACTION[first] == "ROLLBACK")
+                self.setting_statements.end_transaction()
             notices = () if self._has_told_of_transactions else (_NO_TRANSACTION,)
             self._has_told_of_transactions = True
             return StatementAnswer(tag=_TRANSACTION[first], notices=notices)

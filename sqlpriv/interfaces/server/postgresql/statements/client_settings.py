@@ -12,6 +12,8 @@ from sqlpriv.interfaces.server.postgresql.reading.sql_scan import StatementScan
 
 ERROR_COLUMNS = "privacy_error_columns"
 """When it is on, each number of a private answer has a column `<name>_error` behind it."""
+CLIENT_MESSAGES = "client_min_messages"
+"""How grave a message must be that the client is sent: a notice, or an error alone."""
 REPORTED = {
     "server_version": "15.0",
     "server_encoding": "UTF8",
@@ -52,6 +54,8 @@ _DEFAULTS = {
     "max_index_keys": "32",
     "default_table_access_method": "heap",
     ERROR_COLUMNS: "off",
+    CLIENT_MESSAGES: "notice",
+    "password_encryption": "scram-sha-256",
 }
 SETTINGS = REPORTED | _DEFAULTS
 """What SHOW ALL and pg_settings tell, until a client sets otherwise."""
@@ -90,6 +94,12 @@ class ClientSettings:
     def error_columns(self) -> bool:
         """Whether answers have columns of errors."""
         return self.values.get(ERROR_COLUMNS, "off").lower() in _ON
+
+    @property
+    def takes_notices(self) -> bool:
+        """Whether the client wants to hear what an answer cost and how sure it is."""
+        level = self.values.get(CLIENT_MESSAGES, "notice").lower()
+        return level not in ("warning", "error", "fatal", "panic")
 
     @property
     def patience(self) -> float | None:
@@ -205,7 +215,9 @@ def assignment(scan: StatementScan) -> tuple[str, str | None]:
         rest = rest[1:]
     if [token.upper for token in rest[:2]] == ["TIME", "ZONE"]:
         return "TimeZone", _value(rest[2:])
-    if rest and rest[0].upper in ("CHARACTERISTICS", "TRANSACTION", "AUTHORIZATION", "ROLE"):
+    if rest and rest[0].upper in ("AUTHORIZATION", "ROLE"):
+        return rest[0].name, _value(rest[1:])
+    if rest and rest[0].upper in ("CHARACTERISTICS", "TRANSACTION"):
         return rest[0].name, ""
     if rest and rest[0].upper == "NAMES":
         return "client_encoding", _value(rest[1:])

@@ -63,9 +63,15 @@ class OpenCursor:
 
 @dataclass
 class CursorSet:
-    """The cursors of one connection, by name."""
+    """The cursors of one connection, by name.
+
+    Attributes:
+        before_transaction: Names of those that were open when the transaction began; None where
+            none is open.
+    """
 
     cursors: dict[str, OpenCursor] = field(default_factory=dict)
+    before_transaction: frozenset[str] | None = None
 
     def check_new(self, name: str) -> None:
         """Raises SqlStateError where a cursor of that name cannot be declared."""
@@ -108,9 +114,19 @@ class CursorSet:
         self.find(name)
         del self.cursors[name]
 
-    def end_transaction(self) -> None:
-        """Closes those that were declared without HOLD."""
-        self.cursors = {name: cursor for name, cursor in self.cursors.items() if cursor.is_held}
+    def begin_transaction(self) -> None:
+        """Notes which cursors there are: a ROLLBACK closes the later ones, held or not."""
+        self.before_transaction = frozenset(self.cursors)
+
+    def end_transaction(self, is_undone: bool) -> None:
+        """Closes the cursors without HOLD, and with ROLLBACK those that the transaction declared.
+
+        ODBC declares every cursor WITH HOLD and gives a statement's next one the same name.
+        """
+        kept = {name: cursor for name, cursor in self.cursors.items() if cursor.is_held}
+        if is_undone and self.before_transaction is not None:
+            kept = {name: kept[name] for name in kept if name in self.before_transaction}
+        self.cursors, self.before_transaction = kept, None
 
 
 def parse_declaration(scan: StatementScan) -> CursorDeclaration | None:

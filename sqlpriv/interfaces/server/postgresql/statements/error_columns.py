@@ -37,7 +37,6 @@ def summarise_errors(result: Result) -> str:
     for name, widths in result.half_widths.items():
         finite = sorted(width for width in widths if width is not None)
         if finite:
-            low, high = finite[0], finite[-1]
-            span = f"{low:.3g}" if low == high else f"{low:.3g} to {high:.3g}"
-            parts.append(f"{output_name(name)} ± {span} (95 %)")
+            ends = dict.fromkeys(f"{width:.3g}" for width in (finite[0], finite[-1]))
+            parts.append(f"{output_name(name)} ± {' to '.join(ends)} (95 %)")
     return "; ".join(parts)

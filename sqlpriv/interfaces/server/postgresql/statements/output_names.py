@@ -13,6 +13,8 @@ _EXPRESSION = re.compile(r"\(.*\)|'.*'|[-+.0-9].*|CASE .*|CAST\(.*", re.DOTALL)
 _ENDS = {"FROM", "WHERE", "GROUP", "ORDER", "LIMIT", "HAVING", "UNION", "STRATIFY", "FETCH"}
 _TYPES = {"integer": "int4", "int": "int4", "bigint": "int8", "smallint": "int2", "boolean": "bool"}
 _TYPES |= {"decimal": "numeric", "real": "float4", "double": "float8", "character": "bpchar"}
+_TYPES_OF_WORDS = {("DOUBLE", "PRECISION"), ("CHARACTER", "VARYING"), ("TIME", "ZONE")}
+"""How types of several words end: no alias stands there."""
 _ERROR = "_error"
 
 
@@ -105,8 +107,10 @@ def _has_alias(item: Sequence[SqlToken]) -> bool:
     if len(item) < 2 or not item[-1].name or item[-1].upper == "END":
         return False
     before = item[-2]
+    if (before.upper, item[-1].upper) in _TYPES_OF_WORDS:
+        return False
     follows_value = before.text in (")", "]") or before.kind in ("string", "number", "quoted")
-    return before.upper == "AS" or follows_value or bool(before.name and before.upper != "DATE")
+    return before.upper == "AS" or follows_value or bool(before.name)
 
 
 def _name_of(item: Sequence[SqlToken]) -> str:

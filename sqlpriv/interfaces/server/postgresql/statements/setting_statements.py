@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from sqlpriv.interfaces.server.postgresql.encoding.sqlstate import SqlStateError
 from sqlpriv.interfaces.server.postgresql.reading.sql_scan import StatementScan
 from sqlpriv.interfaces.server.postgresql.statements.client_settings import (
     ERROR_COLUMNS,
@@ -23,6 +24,28 @@ from sqlpriv.session.session import Session
 from sqlpriv.statements.keywords import DIALECT
 
 _SESSION_SHOWS = ("PRIVACY", "SYNTHESIZERS", "GRANTS", "TABLES")
+_OF_TRANSACTIONS = ("transaction", "characteristics")
+_OF_ROLES = ("role", "authorization")
+_UTC = {
+    "utc",
+    "etc/utc",
+    "gmt",
+    "universal",
+    "zulu",
+    "z",
+    "0",
+    "+00:00",
+    "00:00",
+    "default",
+    "local",
+}
+_OTHER_ZONE = "times are in UTC here, whatever zone is SET"
+_NOT_LOCAL = "SET LOCAL holds in a transaction, and none is open: nothing was set"
+
+
+def _is_of_privacy(name: str) -> bool:
+    """Tells whether a setting is the session's, and not the connection's."""
+    return name.lower().startswith("privacy_") and name.lower() != ERROR_COLUMNS
 
 
 def shows_setting(scan: StatementScan) -> bool:
@@ -42,6 +65,22 @@ class SettingStatements:
     session: Session
     client: ClientSettings
     _privacy_at_start: dict[str, str] = field(default_factory=dict)
+    _before_local: dict[str, str | None] | None = None
+
+    def begin_transaction(self) -> None:
+        """Has SET LOCAL hold until `end_transaction`."""
+        self._before_local = {}
+
+    def end_transaction(self) -> None:
+        """Undoes what SET LOCAL has set since the transaction began."""
+        changed, self._before_local = self._before_local or {}, None
+        for name, value in changed.items():
+            if _is_of_privacy(name):
+                self.set_privacy(name, value)
+            elif value is None:
+                self.client.values.pop(name, None)
+            else:
+                self.client.values[name] = value
 
     def keep_start(self) -> None:
         """Has RESET go back to what is set now: by the user's rules, and the first message."""
@@ -53,13 +92,23 @@ class SettingStatements:
         """Sets or resets what the statement names.
 
         Raises:
-            Error: There is no such setting, or the value is none.
+            Error: There is no such setting, or the value is none; or it is another user's role.
         """
         name, value = assignment(scan)
         tag = "RESET" if scan.starts("RESET") else "SET"
-        if name.lower().startswith("privacy_") and name.lower() != ERROR_COLUMNS:
+        if name in _OF_ROLES and value and value.lower() not in self._own_roles():
+            raise SqlStateError("42501", f'permission denied to set role "{value}"')
+        if name in _OF_TRANSACTIONS or name in _OF_ROLES:
+            return StatementAnswer(tag=tag)
+        if scan.starts("SET", "LOCAL"):
+            if self._before_local is None:
+                return StatementAnswer(tag=tag, notices=(_NOT_LOCAL,))
+            self._before_local.setdefault(name.lower(), self._value_of(name.lower()))
+        if _is_of_privacy(name):
             self.set_privacy(name, value)
             return StatementAnswer(tag=tag)
+        if name.lower() == "timezone" and value and value.lower() not in _UTC:
+            return StatementAnswer(tag=tag, notices=(_OTHER_ZONE,))
         if value is None:
             if name == "all":
                 self.reset_all()
@@ -67,6 +116,18 @@ class SettingStatements:
                 self.client.reset(name)
             return StatementAnswer(tag=tag)
         return StatementAnswer(tag=tag, changed=self.client.set(name, value))
+
+    def _own_roles(self) -> tuple[str, ...]:
+        return ("none", "default", self.session.principal.lower())
+
+    def _value_of(self, name: str) -> str | None:
+        """Returns what a setting, in lower case, is; None for as at the start."""
+        if name == DIALECT:
+            return self.session.dialect
+        if not _is_of_privacy(name):
+            return self.client.values.get(name)
+        value = self.session.settings.get(name)
+        return None if value is None else str(value)
 
     def reset_all(self) -> None:
         """Sets everything to what it was at the start."""

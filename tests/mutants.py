@@ -542,8 +542,8 @@ MUTANTS = (
     Mutant(
         "the connection of a failed read is kept",
         K + "reader.py",
-        '"" if failure else _MACROS',
-        "_MACROS",
+        '"" if failure else MACROS',
+        "MACROS",
         READER,
     ),
     Mutant(
@@ -2042,6 +2042,20 @@ MUTANTS = (
         LEDGER,
     ),
     Mutant(
+        "declarations that may be undone are kept",
+        K + "ledger/records.py",
+        "self._declared if self.store.writes else (newest, last, bodies)",
+        "newest, last, bodies",
+        LEDGER,
+    ),
+    Mutant(
+        "a declaration is read as often as it was made",
+        K + "ledger/records.py",
+        "newest, last = number, max(",
+        "last = max(",
+        LEDGER,
+    ),
+    Mutant(
         "the last charge is added again",
         K + "ledger/running_sums.py",
         "WHERE charge.id > ?",
@@ -2700,8 +2714,8 @@ MUTANTS = (
     Mutant(
         "a grant ends seals",
         K + "ledger/records.py",
-        'last = max(last, body.pop("as_of", number))',
-        'last = max(last, number, body.pop("as_of", 0))',
+        'max(last, body.pop("as_of", number))',
+        'max(last, number, body.pop("as_of", 0))',
         GRANTS,
     ),
     Mutant(

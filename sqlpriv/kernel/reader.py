@@ -34,7 +34,6 @@ TIMEOUT_SECONDS = 600.0
 """A read takes no longer. As the limit of memory, it is one for all: it says nothing else."""
 MACROS_THERE = """SELECT count(*) FROM duckdb_functions()
 WHERE NOT internal AND database_name = current_database()"""
-_MACROS = "".join(MACROS)
 _LISTING = threading.Lock()  # of two that make one table at a time, one would fail
 _PLAIN: set[str] = set()  # fingerprints of vaults that were seen to hold no macros
 _WHOLE: set[str] = set()  # fingerprints of vaults whose tables' files were seen to be right
@@ -69,7 +68,7 @@ class Reader(AbstractContextManager["Reader"]):
     def __init__(self, vault: Path) -> None:
         self._vault = vault
         self._spark: Spark | None = None
-        self._engine, self._duckdb = attach(vault, _MACROS)
+        self._engine, self._duckdb = attach(vault, MACROS)
         self.fingerprint = self._engine.fingerprint
         if self.fingerprint not in _PLAIN and self.truths(MACROS_THERE) != (0,):
             self.__exit__()
@@ -87,7 +86,7 @@ class Reader(AbstractContextManager["Reader"]):
             or not self._engine.files
             or fingerprint(self._vault) == self.fingerprint
         )
-        detach(self._engine, self._duckdb, "" if failure else _MACROS)
+        detach(self._engine, self._duckdb, "" if failure else MACROS)
         if self._spark is not None:
             self._spark.close()
         if not same:

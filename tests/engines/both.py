@@ -48,7 +48,7 @@ class Both:
     def __init__(self, url: str, folder: Path, settings: Mapping[str, str] | None = None) -> None:
         self.folder = folder
         self.duckdb = duckdb.connect(config=CONFIG)
-        self.duckdb.execute("".join(MACROS))
+        self.duckdb.execute(MACROS)
         self.spark = connection.Spark(url)
         for name, value in (settings or {}).items():
             self.spark._session.conf.set(name, value)

@@ -312,8 +312,7 @@ def check_moved(engine: duckdb.DuckDBPyConnection, seed: int) -> None:
 @pytest.fixture(scope="module")
 def engine() -> duckdb.DuckDBPyConnection:
     made = duckdb.connect(config={"threads": 1})
-    for macro in MACROS:
-        made.execute(macro)
+    made.execute(MACROS)
     return made
 
 

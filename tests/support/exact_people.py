@@ -92,8 +92,7 @@ def engine() -> duckdb.DuckDBPyConnection:
     """Returns a DuckDB that holds the people and the kernel's macros."""
     connection = duckdb.connect()
     connection.execute(_ROWS)
-    for macro in MACROS:
-        connection.execute(macro)
+    connection.execute(MACROS)
     return connection
 
 

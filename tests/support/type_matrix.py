@@ -172,8 +172,7 @@ def table_of(sql_type: str, *more: str) -> duckdb.DuckDBPyConnection:
     pairs = [f"({x}, {y})" for x in values for y in values]
     rows = ", ".join(f"({i}, {pair[1:]}" for i, pair in enumerate(pairs))
     engine.execute(f"INSERT INTO t VALUES {rows}")
-    for macro in MACROS:
-        engine.execute(macro)
+    engine.execute(MACROS)
     return engine
 
 

@@ -120,8 +120,7 @@ class Engine:
 
     def __init__(self) -> None:
         self.duckdb = duckdb.connect(config=CONFIG)
-        for macro in MACROS:
-            self.duckdb.execute(macro)
+        self.duckdb.execute(MACROS)
 
     def fill(self, made: TableContract, rows: Sequence[Sequence[Any]]) -> None:
         """Makes the contract's table anew, of these rows."""

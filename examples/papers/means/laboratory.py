@@ -38,8 +38,7 @@ class Laboratory:
     ) -> None:
         self.engine, self.contract, self._room = engine, contract, remembered
         self._exact: dict[a.Query, list[int]] = {}
-        for macro in MACROS:
-            engine.execute(macro.replace("CREATE TEMP MACRO", "CREATE OR REPLACE TEMP MACRO"))
+        engine.execute(MACROS.replace("CREATE TEMP MACRO", "CREATE OR REPLACE TEMP MACRO"))
 
     def release(self, measurements: Sequence[Measurement]) -> tuple[Release, ...]:
         """Returns noised answers, as `Allowance.release` would."""

@@ -37,6 +37,7 @@ class Store(ABC):
 
     Attributes:
         holds_new_charge: Whether the open transaction has written a charge, which could be undone.
+        writes: Whether the open transaction is IMMEDIATE: what it reads may be undone.
 
     Raises:
         LedgerError: The store is damaged, not a ledger, its schema was changed, or it is older
@@ -51,7 +52,7 @@ class Store(ABC):
 
     def __init__(self, mark: Path) -> None:
         self._beside, self._lock, self._in_transaction = mark, threading.RLock(), False
-        self.holds_new_charge, self._counted = False, -1
+        self.holds_new_charge, self.writes, self._counted = False, False, -1
         with self._translate_errors():
             self.open()
 
@@ -101,7 +102,7 @@ class Store(ABC):
                 return
             try:
                 self.start(mode)
-                self._in_transaction, self.holds_new_charge = True, False
+                self._in_transaction, self.holds_new_charge, self.writes = True, False, bool(mode)
                 yield self
                 self.execute("COMMIT")
             except BaseException:  # whatever it was, also an interrupt: nothing of it stands

@@ -35,7 +35,7 @@ MOST_GROUPS = 2**16
 MOST_LEVELS = 1_000
 """Of keys of one statement for Spark, if it is of several queries, and 32 for each key besides: at
 most 31 keys. Each may nest two subqueries more, and Spark resolves 100 that are nested."""
-MACROS = tuple(
+MACROS = "".join(
     (resources.files("sqlpriv._udfs") / f"{name}.sql").read_text("utf-8")
     for name in ("clamp", "number", "quantise")
 )

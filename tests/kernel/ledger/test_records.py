@@ -38,6 +38,43 @@ def test_what_was_written_is_read_back(ledger: Ledger, place: Path) -> None:
         assert again.account("other") is None
 
 
+def test_declarations_that_were_read_are_not_read_again(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger.declare("people", "owner", public=True)
+    before = ledger.declarations()
+    with monkeypatch.context() as patch:
+        patch.setattr("sqlpriv.kernel.ledger.records.json.loads", None)
+        assert ledger.declarations() == before
+
+
+def test_declarations_of_another_process_count_at_once(ledger: Ledger, place: Path) -> None:
+    ledger.declare("people", "owner", public=True)
+    ledger.declarations()
+    with closing(Ledger(place)) as other:
+        last = other.declare("people", "owner", public=False)
+        other.declare("people", "owner", grants=["ada"])
+    people = {**UNDECLARED, "public": False, "grants": ["ada"]}
+    assert ledger.declarations() == (last, {"people": people})
+
+
+def test_a_declaration_that_was_undone_is_forgotten(ledger: Ledger) -> None:
+    """In SQLite its number goes to the next one, which says something else."""
+    ledger.declare("people", "owner", public=True)
+
+    def declare_and_undo() -> None:
+        with ledger.begin("IMMEDIATE"):
+            ledger.declare("people", "owner", key="id")
+            assert ledger.declarations()[1]["people"]["key"] == "id"
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        declare_and_undo()
+    last = ledger.declare("people", "owner", key="name")
+    people = {**UNDECLARED, "public": True, "key": "name"}
+    assert ledger.declarations() == (last, {"people": people})
+
+
 # --- budget and charges ---
 
 

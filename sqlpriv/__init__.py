@@ -131,7 +131,8 @@ def connect(
             $SQLPRIV_TOKEN_FILE names.
         ca: For a server: a PEM file of the certificates to trust; the system's by default.
         dialect: The SQL dialect that statements are read in: duckdb, postgres, bigquery, snowflake,
-            mysql, tsql or spark. `SET privacy_dialect = 'postgres'` changes it.
+            mysql, tsql, spark, trino, presto, oracle, sqlite, redshift or databricks.
+            `SET privacy_dialect = 'postgres'` changes it.
         ledger: For a vault without a ledger: postgresql://user@host/database, a ledger that servers
             on many machines share. The vault keeps to it from then on. A password comes from
             $PGPASSWORD or ~/.pgpass; `sqlpriv ledger move` moves a ledger that is there.

@@ -143,7 +143,7 @@ def test_a_link_of_a_dictionary(owner, tmp_path):
         (
             "d.yaml",
             "a: {b: {pets: {x: {type: int}}}}\n",
-            "says nothing of people: it is about pets",
+            "says nothing of people: it is about pets; write `columns:`",
         ),
         ("d.yaml", "a: {b: {people:\n  {row_privacy: True}}}\n", "line 2: row_privacy"),
         ("d.txt", "x", "a data dictionary is a .csv, .yaml or .yml file"),

@@ -43,11 +43,13 @@ def result_chart(result: Result, columns: Sequence[str] = ()) -> Any:
             f"a chart shows at most {MOST_ROWS} rows, and there are {table.num_rows}: write LIMIT"
         )
     numbers = [f.name for f in table.schema if numeric(f.type)]
+    if not numbers:
+        raise DataError("this answer has no column of numbers, so nothing can be drawn")
     drawn = list(columns) or [name for name in numbers if any(result.half_widths.get(name, ()))]
     drawn = drawn or numbers
-    if not drawn or (wrong := [name for name in drawn if name not in numbers]):
-        named = ", ".join(wrong) if drawn else "none"
-        raise DataError(f"what is drawn are columns of numbers: {', '.join(numbers)}; not {named}")
+    if wrong := [name for name in drawn if name not in numbers]:
+        listed = ", ".join(numbers)
+        raise DataError(f"what is drawn are columns of numbers: {listed}; not {', '.join(wrong)}")
     altair = _altair()
     keys = [name for name in table.column_names if name not in drawn]
     by_number = _axis_of_numbers(result, keys)

@@ -171,7 +171,8 @@ def _read_smartnoise(
         form = (
             f"it is about {', '.join(tables)}" if tables else "it has neither `columns:` nor tables"
         )
-        raise DeclarationError(f"{dictionary.name} says nothing of {table}: {form}")
+        remedy = "write `columns:` at its top, and below it a line for each column"
+        raise DeclarationError(f"{dictionary.name} says nothing of {table}: {form}; {remedy}")
     items = list(_items(tables[named][1], dictionary))
     of_table = {word: (line, _value(node)) for word, line, node in items if word in _OF_TABLES}
     if (row_privacy := of_table.get("row_privacy")) and row_privacy[1]:

@@ -42,7 +42,7 @@ def test_many_numbers_as_keys_are_an_axis():
 @pytest.mark.parametrize(
     ("result", "columns", "words"),
     [
-        (exact(a=["x"]), (), "columns of numbers: ; not none"),
+        (exact(a=["x"]), (), "no column of numbers, so nothing"),
         (exact(a=["x"], n=[1.0]), ("a",), "not a"),
         (exact(n=[1.0] * 501), (), "at most 500 rows"),
         (exact(n=[]), (), "no rows"),

@@ -165,10 +165,18 @@ def _glots(text: str, dialect: str) -> list[GlotToken]:
             glots += [
                 replacement_token(part, part.token_type, part.text, start - 1) for part in argument
             ]
+        elif glot.token_type is Type.QDCOLON and dialect != "databricks":
+            glots += _mark_and_cast(glot)
         else:
             glots.append(glot)
         before = glot
     return glots
+
+
+def _mark_and_cast(glot: GlotToken) -> list[GlotToken]:
+    """Returns the two tokens of `?::`, which sqlglot reads as one sign, of Databricks."""
+    mark = replacement_token(glot, Type.PLACEHOLDER, "?", end=glot.start)
+    return [mark, replacement_token(glot, Type.DCOLON, "::", start=glot.start + 1)]
 
 
 class _Places:
@@ -234,9 +242,18 @@ def _pieces(text: str, glots: Sequence[GlotToken], dialect: str) -> Iterator[_Pi
         yield Kind.BAD, "comment", at, len(text), None
 
 
-def replacement_token(glot: GlotToken, type_: Type, text: str, by: int = 0) -> GlotToken:
-    """Returns a token of another type and text in the place of that one, or `by` further on."""
-    start, end = glot.start + by, glot.end + by
+def replacement_token(
+    glot: GlotToken,
+    type_: Type,
+    text: str,
+    by: int = 0,
+    start: int | None = None,
+    end: int | None = None,
+) -> GlotToken:
+    """Returns a token of another type and text in the place of that one, `by` further on, or where
+    `start` and `end` say."""
+    start = glot.start + by if start is None else start
+    end = glot.end + by if end is None else end
     return GlotToken(type_, text, line=glot.line, col=glot.col, start=start, end=end, comments=[])
 
 

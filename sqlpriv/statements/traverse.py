@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime as dt
 import math
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -30,6 +31,9 @@ _OF_TEXTS: dict[str, Callable[[str], str]] = {
     "upper": str.upper,
 }
 """Functions of texts that a literal may be made of, and what they do to what is joined."""
+_BITS = {"TINYINT": 8, "SMALLINT": 16, "INTEGER": 32, "INT": 32, "BIGINT": 64}
+_HELD_BY = {"BOOLEAN": bool, "DOUBLE": float, "DATE": dt.date, "TIMESTAMP": dt.datetime}
+"""Type → the values that a cast to it leaves as they are."""
 Change = Callable[[Node], Node | None]
 _NODES = frozenset(get_args(Node))
 """None has subclasses; `isinstance` compares a value with each of these classes in turn."""
@@ -150,6 +154,25 @@ def fold_constant(node: Node) -> Literal | None:
     exact = _EXACT[node.op](*(Decimal(str(v)) for v in values))
     whole = all(type(v) is int for v in values)
     return Literal(int(exact) if whole else float(exact), node.pos)
+
+
+def fold_cast(node: Node) -> Node:
+    """Returns the literal that a cast of one leaves as it is; another expression as it is.
+
+    Drivers write values so: SQLAlchemy's psycopg has `IN ($1::VARCHAR, $2::VARCHAR)`.
+
+    >>> [fold_cast(Cast(Literal(1), type)).value for type in ("INTEGER", "BIGINT")]
+    [1, 1]
+    >>> fold_cast(Cast(Literal(300), "TINYINT"))
+    Cast(arg=Literal(value=300, exponent=False), type='TINYINT', try_=False)
+    """
+    match fold_text(node):
+        case Cast(Literal(int(value)) as literal, type_) if type_ in _BITS and type(value) is int:
+            return literal if abs(value) < 2 ** (_BITS[type_] - 1) else node
+        case Cast(Literal(value) as literal, type_) if type(value) is _HELD_BY.get(type_):
+            return literal
+        case folded:
+            return folded
 
 
 def fold_text(node: Node) -> Node:

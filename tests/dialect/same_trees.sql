@@ -293,3 +293,15 @@ SELECT DATE(seen) AS d, COUNT(*) FROM people WHERE seen >= TIMESTAMP '2026-01-10
 SELECT SUM(CASE WHEN age = 1 THEN 1 ELSE 0.0 END) / COUNT(*) AS share FROM people;
 -- postgres
 SELECT SUM(CASE WHEN age = 1 THEN 1 ELSE 0.0 END) / COUNT(*) AS share FROM people;
+
+-- thirty days ago
+-- duckdb
+SELECT COUNT(*) FROM t WHERE a >= (CURRENT_DATE + INTERVAL '-30' DAY)::DATE AND a < CURRENT_DATE
+-- postgres
+SELECT COUNT(*) FROM t WHERE a >= CAST((CAST(NOW() AS timestamp) + (INTERVAL '-30 day')) AS date) AND a < CAST(NOW() AS date)
+
+-- values that are cast
+-- duckdb
+SELECT COUNT(*) FROM t WHERE b IN ('x', 'y') AND a IN (1, 2)
+-- postgres
+SELECT COUNT(*) FROM t WHERE b IN ('x'::VARCHAR, 'y'::VARCHAR) AND a IN (1::INTEGER, 2::BIGINT)

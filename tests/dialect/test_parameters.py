@@ -133,6 +133,7 @@ def test_marks_in_strings_and_comments_are_no_parameters():
         ("SELECT DISTINCT $2, $1, $2", [1, "a"], ("a", 1, "a")),
         ("SELECT DISTINCT $x, :y", {"x": 1, "y": "a"}, (1, "a")),
         ("SELECT [:x, 2][1:1], 'a:b', {'k': :x}", {"x": 1}, ([1], "a:b", {"k": 1})),
+        ("SELECT DISTINCT ?::BIGINT + 1, ? ::VARCHAR", [1, 2], (2, "2")),
     ],
 )
 def test_duckdb_takes_the_text_and_its_share_of_the_values(text, parameters, expected):

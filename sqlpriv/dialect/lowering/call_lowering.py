@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from sqlpriv.dialect.constants import MOMENT_TYPES, date_or_time, number
 from sqlpriv.dialect.constructs import CONSTRUCTS, LIST, STAR
-from sqlpriv.dialect.lowering.current_day import cut_now, is_now, lower_current_date
+from sqlpriv.dialect.lowering.current_day import cut_now, day_of_now, lower_current_date
 from sqlpriv.dialect.lowering.googlesql import (
     ANONYMIZED,
     ENDS_OF_INTERVAL,
@@ -105,9 +105,10 @@ def _type_name(lowering: NodeLowering, type_: Glot, near: Glot) -> str:
 
 def lower_cast(lowering: NodeLowering, node: Glot) -> t.Node:
     type_ = _type_name(lowering, node.args["to"], node.this)
-    if type_ == "DATE" and is_now(node.this):
-        return lower_current_date(lowering, node.this)
-    arg = lowering.expression(node.this)
+    day = day_of_now(node.this) if type_ == "DATE" else None
+    if isinstance(day, exp.CurrentDate):
+        return lower_current_date(lowering, day)
+    arg = lowering.expression(day or node.this)
     i = lowering.index_of(arg.pos)
     before = lowering.tokens[i - 1]
     is_string = isinstance(node.this, exp.Literal) and lowering.tokens[i].kind is Kind.STRING

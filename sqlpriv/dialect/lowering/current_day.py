@@ -30,21 +30,34 @@ def cut_now(args: list[Glot]) -> list[Glot]:
     counts: `date_trunc('month', now() - INTERVAL 30 DAY)`. Others are returned as they are."""
     if len(args) != 2 or not isinstance(args[0], exp.Literal) or args[0].name.lower() not in _UNITS:
         return args
-    moment = args[1].copy()
+    moment = day_of_now(args[1])
+    return args if moment is None else [args[0], moment]
+
+
+def day_of_now(moment: Glot) -> Glot | None:
+    """Returns a moment that is some days before or after `now()`, of CURRENT_DATE instead; None
+    for another one. Metabase writes `CAST(NOW() AS timestamp) + INTERVAL '-30 day'`."""
+    moment = moment.copy()
     within = moment
-    while isinstance(within, exp.Paren | exp.Add | exp.Sub):
-        if not isinstance(within, exp.Paren):
+    while isinstance(within, exp.Paren | exp.Add | exp.Sub | exp.Cast):
+        if isinstance(within, exp.Cast):
+            if not within.to.is_type(*exp.DataType.TEMPORAL_TYPES):
+                return None
+            within.set("to", exp.DataType.build("DATE"))
+        elif not isinstance(within, exp.Paren):
             within.set("expression", within.expression.unnest())
             if not _is_of_days(within.expression):
-                return args
+                return None
         within = within.this
     if not is_now(within):
-        return args
+        return None
     today = _current_date(within)
+    while isinstance(within.parent, exp.Cast):
+        within = within.parent
     if within is moment:
-        return [args[0], today]
+        return today
     within.replace(today)
-    return [args[0], moment]
+    return moment
 
 
 def is_now(node: Glot) -> bool:
@@ -66,6 +79,7 @@ def _is_of_days(moved_by: Glot) -> bool:
     if not isinstance(moved_by, exp.Interval):
         return False
     unit, size = moved_by.args.get("unit"), moved_by.this
+    size = size.this if isinstance(size, exp.Neg) else size
     text = str(size.this) if isinstance(size, exp.Literal) else ""
     written = [unit.name] if unit else text.split()[1::2]
     return bool(written) and all(word.lower().removesuffix("s") in _UNITS for word in written)

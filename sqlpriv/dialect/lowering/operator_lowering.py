@@ -26,7 +26,7 @@ from sqlpriv.dialect.lowering.value_lists import (
 from sqlpriv.dialect.tokens import Kind
 from sqlpriv.errors import Refused
 from sqlpriv.statements import tree as t
-from sqlpriv.statements.traverse import ROW, fold_text, join_terms
+from sqlpriv.statements.traverse import ROW, fold_cast, fold_text, join_terms
 
 OR, AND, NOT, IS, COMPARE, RANGE, OTHER, ADD, MULTIPLY, POWER, SIGN = range(1, 12)
 _SIGNS = {
@@ -244,7 +244,8 @@ def lower_in(lowering: NodeLowering, node: Glot) -> t.Node:
     else:
         left = lowering.expression(node.this)
     if query is None:
-        return t.InList(left, lowering.expressions(values), pos=left.pos)
+        items = tuple(map(fold_cast, lowering.expressions(values)))
+        return t.InList(left, items, pos=left.pos)
     lowering.check_arguments(query, ("this",))
     drop_distinct(query.this)
     if (value := lone_value(query.this)) is not None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from sqlpriv.answer.means import Array
 from sqlpriv.answer.rounds.clipping import clump_weights
+from sqlpriv.answer.rounds.histogram.hidden_clumps import tails_and_clumps
 from sqlpriv.answer.rounds.histogram.pooled_bins import (
     Side,
     excess_above,
@@ -21,6 +22,7 @@ from sqlpriv.answer.rounds.histogram.slow_tails import believed_beyond
 from sqlpriv.answer.rounds.histogram.tail_constants import (
     COUNTED,
     DOUBT,
+    EVIDENT,
     HEAVY,
     OWN_TAIL,
     SLOWEST,
@@ -41,9 +43,9 @@ class Excess(NamedTuple):
         variance: Of the part of its error that is the cell's own.
         shared: Variance of the part whose cause the cells share: it does not average out.
         clumped: See `Moments`.
-        slow: By how much more may be lost by slower tails, as far as an interval counts on them.
-        unseen: The same by slower ones still, where the counts speak for them, or by rows that
-            noise may hide far out; else 0.
+        slow: By how much more may be lost by slower tails, and by clumps of rows that the counts
+            speak for, as far as an interval counts on them.
+        unseen: The same by slower tails still, and by rows that noise may hide (`hidden_clumps`).
     """
 
     value: Array
@@ -104,32 +106,36 @@ def estimate_excess(
         gain = shares * own
         value = value + gain * missing / max(float((shares * gain).sum()), 1e-300)
     shared = (doubt(after, above, below) + sum_over_bins(tails.hidden_shares, beyond)) ** 2
-    slow, slowest = _lost_by_slow_tails(tails, centre, half)
+    slow, unseen = _lost_by_slow_tails(tails, centre, half)
     return Excess(
         value,
         own,
         shared + histogram_noise,
         clumped_variance(after, beyond, n),
         slow,
-        np.maximum(slowest, tails.far),
+        unseen,
     )
 
 
 def _lost_by_slow_tails(tails: Tails, centre: Array, half: Array) -> tuple[Array, Array]:
     """Returns by how much more than estimated slower tails may hold beyond c ± h: `Excess`."""
-    counted, slowest = np.zeros(centre.size), np.zeros(centre.size)
-    if tails.slow is not None:
-        for side, at, excess in (
-            (tails.slow.above, centre + half, excess_above),
-            (tails.slow.below, half - centre, excess_below),
+    counted, unseen = np.zeros(centre.size), np.zeros(centre.size)
+    if tails.slow is not None and tails.clumps is not None:
+        for alone, clumps, at, excess in (
+            (tails.slow.above, tails.clumps.above, centre + half, excess_above),
+            (tails.slow.below, tails.clumps.below, half - centre, excess_below),
         ):
             ends, cell_end = np.unique(at.ravel(), return_inverse=True)  # few, of many cells
             beyond = excess(tails.bins, ends).excess
-            part = 1 - (1 - COUNTED) * (1 - side.heavy)
-            counted += believed_beyond(side, beyond, part)[cell_end] ** 2
-            if side.heavy >= HEAVY:
-                slowest += believed_beyond(side, beyond, SLOWEST)[cell_end] ** 2
-    return np.sqrt(counted).reshape(centre.shape), np.sqrt(slowest).reshape(centre.shape)
+            together = tails_and_clumps(alone, clumps)
+            part = 1 - (1 - COUNTED) * (1 - alone.heavy)
+            held = believed_beyond(alone, beyond, part)
+            if 1 - clumps.belief[0] >= EVIDENT:
+                held = np.maximum(held, believed_beyond(together, beyond, part))
+            counted += held[cell_end] ** 2
+            doubted = together if alone.heavy >= HEAVY else clumps
+            unseen += believed_beyond(doubted, beyond, SLOWEST)[cell_end] ** 2
+    return np.sqrt(counted).reshape(centre.shape), np.sqrt(unseen).reshape(centre.shape)
 
 
 def clumped_variance(table: Array, beyond: Array, n: Array) -> Array:

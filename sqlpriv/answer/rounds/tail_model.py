@@ -20,7 +20,7 @@ from sqlpriv.answer.means import Array
 from sqlpriv.answer.rounds import cell_shapes
 from sqlpriv.answer.rounds.cell_shapes import CellShapes
 from sqlpriv.answer.rounds.histogram.end_atoms import hidden_end_atoms
-from sqlpriv.answer.rounds.histogram.far_rows import moved_by_far_rows
+from sqlpriv.answer.rounds.histogram.hidden_clumps import NoisedHistogram, hidden_clumps
 from sqlpriv.answer.rounds.histogram.pooled_bins import BinEnds, Pooled
 from sqlpriv.answer.rounds.histogram.pooled_histogram import smooth_histogram
 from sqlpriv.answer.rounds.histogram.slow_tails import BothSlowTails, slow_tails
@@ -56,7 +56,7 @@ class Tails:
             are spread evenly over the bins that are not visible, and may all be in one.
         slow: Other tails of the pooled distribution that the counts allow. None where nothing is
             clipped.
-        far: By how much rows that noise may hide far out would move the mean of all (`far_rows`).
+        clumps: Rows that noise may hide farther out, as far as the counts allow. None as before.
     """
 
     pooled: Array
@@ -65,7 +65,7 @@ class Tails:
     shape: CellShapes
     hidden: Array | float = 0.0
     slow: BothSlowTails | None = None
-    far: float = 0.0
+    clumps: BothSlowTails | None = None
 
     def shares(self, deviations: float | Array = 0.0) -> Array:
         """Returns each cell's shares, of shape (…, bins), so many spreads off its rate; of numbers
@@ -134,10 +134,9 @@ def estimate_tails(
     )
     if 2 * sigma * FEWEST_BINS**0.5 > MOST_UNSEEN * rows:
         pooled = pooled._replace(shares=np.zeros_like(pooled.shares))
-        of_tail = pooled.shares
+        rest = np.zeros_like(pooled.shares)
     else:
         pooled, rest = _with_hidden(pooled, is_visible, bins, counts, rows, miscount)
-        of_tail = pooled.shares - rest
         clamped, doubt = hidden_end_atoms(
             counts.values.ravel(),
             is_visible,
@@ -159,9 +158,11 @@ def estimate_tails(
         (sigma, float(of_rows)),
         pooled.shares,
     )
-    far = moved_by_far_rows(
-        counts.values.ravel(), is_visible, bins, rows, (sigma, float(of_rows)), of_tail
+    is_gaussian = isinstance(counts.price, Rho)
+    noised = NoisedHistogram(
+        counts.values.ravel(), is_visible, bins, rows, sigma, float(of_rows), is_gaussian
     )
+    clumps = hidden_clumps(noised, pooled.shares, rest)
     noise = counts.sigma / max(float(counts.values.sum()), 1.0)
     if own is None or not pooled.shares.any():
         shape = cell_shapes.pooled_shapes(pooled, counted.values.shape)
@@ -172,7 +173,7 @@ def estimate_tails(
     present = np.maximum(counted.values, 0.0)
     raked = rake(shape, pooled.shares, present / max(float(present.sum()), 1.0))
     sloped = bins.with_slopes(pooled.shares)
-    return Tails(pooled.shares, sloped, noise, raked, hidden, slow, far)
+    return Tails(pooled.shares, sloped, noise, raked, hidden, slow, clumps)
 
 
 def rake(shape: CellShapes, pooled: Array, shares: Array) -> CellShapes:

@@ -21,11 +21,11 @@ Each tail is believed as likely as the noised counts are with it, times exp(-ξ 
 where noise hides everything that is what is left, and a heavy tail in one of seven columns. What a
 mean may lose beyond an end is a quantile of that belief: of `COUNTED` in the interval. Where a
 tail without a finite variance is at least as likely as `HEAVY` by what the counts say, every ξ is
-as likely as any other before; and if what the slowest tails may hold then is far more than the
-interval counts on, that is said (`interval_notes`).
+as likely as any other before. If what the slowest tails may hold is far more than the interval
+counts on, that is said (`hidden_clumps`, `interval_notes`).
 Before, the interval counted on the slowest tail of all that fitted, and was two to three times as
-long on 1,000 values with ends (bimodal, heavy negative). Rows beyond a gap are no tail: where they
-are too few to stand out of the noise nothing tells of them.
+long on 1,000 values with ends (bimodal, heavy negative). Rows beyond a gap are no tail: see
+`hidden_clumps`.
 
 Its constants stand in `tail_constants`.
 """

@@ -44,7 +44,6 @@ searched, and its figure is what was seen with it.
 | COUNTED | 0.95 | derived: what an interval is to hold |
 | SCATTER | 2 | derived: of a normal they hold 95 %. With 1, everybody's interval of 20,000 rows |
 |  |  | of a power law x^-1.2 under zCDP held .86, with 2 .95 |
-| SLOWEST | 0.99 | set: what a note tells of, beyond COUNTED |
 | HEAVY | 0.1 | measured: [2]. Bimodal values and constants have .05 at most, a power law x^-1.5 |
 |  |  | .1 to .8 |
 | TAIL_MISFIT | 0.1 | set: how far a distribution's bins are off the nearest tail's |
@@ -60,13 +59,19 @@ searched, and its figure is what was seen with it.
 |  |  | these ± of 20,000 equal values was 20 times as long; with 64 for power laws, too, that of |
 |  |  | a law x^-2 four times |
 
-**Rows far beyond all that is seen** (`far_rows`)
+**Rows that noise may hide beyond what is seen** (`hidden_clumps`)
 
 | name | value | chosen by |
 |---|---|---|
-| BEYOND_SEEN | 100 | set: of 16 real columns one is declared so much wider than what stands out |
-| MANY_FAR | 0.05 | set: at epsilon 1 noise hides as many of 3,000 rows and fewer |
-| HIDDEN_DEVIATIONS | 1.64 | derived: of a normal, 95 % lie below |
+| CLUMPED | 0.05 | set: about one in twenty random cells has such rows, [4] |
+| FARTHER | 0.7 | measured: [4]. Of 0.5, 0.7 and 0.9, notes under as many answers are under .33, |
+|  |  | .37 and .37 of those that do not hold |
+| CLAMPED | 0.25 | set: of real columns values pile up at a declared end oftener than elsewhere |
+| MOST_HIDDEN | 0.5 | set |
+| EVIDENT | 0.06 | measured: [4]. Counted on always (CLUMPED 0.05), ± of 1,000 normal values are |
+|  |  | 1.12 to 1.18 times as long; from 0.06 on as long, and outliers hold as often |
+| SLOWEST | 0.98 | measured: [4], 11 cells. Notes stand under .28 of the answers with 0.99, |
+|  |  | .21 with 0.985, .11 with 0.98; each time under .6 of those that do not hold |
 
 **How cells differ from all rows** (`cell_shapes`, `place_shrinkage`)
 
@@ -96,6 +101,8 @@ searched, and its figure is what was seen with it.
 2. `python tests/bench/coverage.py --rows 300 1000 --strata 1 18`: intervals and errors, shape by
    shape; real columns with `--tables`. `regret.py` takes the same options and compares estimators.
 3. `pytest -m slow tests/answer/test_means_example.py`: intervals of census strata.
+4. `python tests/bench/random_shapes.py --cells 2000 2150 --using auto --runs 16 --draws 8`,
+   and cells 20000 to 20150: intervals and notes of random columns.
 """
 
 from __future__ import annotations
@@ -129,8 +136,9 @@ MASS = 0.25
 """A bin of many equal values: both bins next to it hold less than such a part of its rows."""
 PRIOR_FALL = 4.0
 """How fast the belief in a tail falls with its slowness ξ, before counts are seen."""
-COUNTED, SLOWEST = 0.95, 0.99
-"""Quantiles of the belief in tails: of what the interval counts on, and of what a note tells."""
+COUNTED, SLOWEST = 0.95, 0.98
+"""Quantiles of the belief in tails, and in clumps: of what the interval counts on, and of what is
+told in a note."""
 SCATTER = 2.0
 """Standard deviations of what a tail's rows happen to hold that are counted on besides."""
 HEAVY = 0.1
@@ -142,9 +150,11 @@ INNER_MISFIT, STANDS_OUT = 0.1, 3.0
 and the standard deviations of noise that such a bin holds."""
 FINE, COARSE = 4.0, 64.0
 """The smallest scale of a tail: so many parts of its first bin."""
-BEYOND_SEEN, MANY_FAR, HIDDEN_DEVIATIONS = 100.0, 0.05, 1.64
-"""How many times as far as what is seen the declared interval reaches, and the part of all rows
-that noise may hide there, from which on that is told; and the deviations of what may be hidden."""
+CLUMPED, FARTHER, CLAMPED, MOST_HIDDEN = 0.05, 0.7, 0.25, 0.5
+"""Before any count is looked at: the chance of rows on a side that are no tail, by how much rarer
+they are twice as far out, which part of them is at a declared end, and the most of all rows."""
+EVIDENT = 0.06
+"""The belief in such rows from which on an interval counts on them."""
 SHAPE_MISFIT = 0.05
 """Relative standard deviation of a cell's counts around the family's at the right rate."""
 BETWEEN = 0.25

@@ -13,12 +13,7 @@ from decimal import Decimal
 from typing import Any
 
 from sqlpriv.kernel.sql.quoting import literal, name
-from sqlpriv.session.proposals.table_links import (
-    TableLink,
-    find_links,
-    root_of,
-    unit_rows_text,
-)
+from sqlpriv.session.proposals.table_links import TableLink, find_links
 from sqlpriv.session.proposals.table_profiles import (
     FLOATS,
     MOST_LEVELS,
@@ -36,11 +31,9 @@ from sqlpriv.session.proposals.text_remarks import (
     thousands_remark,
     whole_key_remarks,
 )
+from sqlpriv.session.proposals.unit_statements import bound_lines, link_lines, unit_name
 from sqlpriv.statements import written_name
 from sqlpriv.system.count_text import count_text
-
-ROWS_KEPT = 0.99
-"""A bound on a unit's rows is proposed that this share of the units does not exceed."""
 
 FEWEST_HOLDERS = 10
 """A value that fewer rows hold is not listed: a list is public, and tells that it occurs."""
@@ -84,8 +77,8 @@ def _table_lines(
     is_parent = any(other.parent == profile.table for other in links.values())
     unit = profile.unit_column()
     if link is not None:
-        lines += _bound_lines(fetch, profile, _unit_name(profile.table, profiles, links), links)
-        lines += _link_lines(profile.table, link, profiles[link.parent])
+        lines += bound_lines(fetch, profile, unit_name(profile.table, profiles, links), links)
+        lines += link_lines(profile.table, link, profiles[link.parent])
         skipped = link.column
     elif is_code_list(profile) and not is_parent and len(profiles) > 1:
         lines.append(f"-- A short list. If it is about nobody: ALTER TABLE {t} SET PUBLIC;")
@@ -114,7 +107,7 @@ def _table_lines(
                 f"-- ALTER TABLE {t} ADD PRIMARY KEY ({written_name(unit.name)});",
             ]
         lines += _other_units(profile, unit) + number_key_remark(fetch, profile.table, unit)
-        lines += _bound_lines(fetch, profile, unit.name, links)
+        lines += bound_lines(fetch, profile, unit.name, links)
         lines.append(f"ALTER TABLE {t} SET PU;")
         skipped = unit.name
     for column in profile.columns:
@@ -163,60 +156,6 @@ def _other_units(profile: TableProfile, unit: ColumnProfile) -> list[str]:
         f"-- {', '.join(repeated)}: several rows each. If that is who is to be protected, write ADD"
         f" PRIVACY_KEY ({repeated[0]}) instead, and a bound on the rows of each.",
     ]
-
-
-def _unit_name(
-    table: str, profiles: Mapping[str, TableProfile], links: Mapping[str, TableLink]
-) -> str:
-    """Returns the column that names units in the table that a table's links lead to."""
-    unit = profiles[root_of(table, links)].unit_column()
-    assert unit is not None  # or no link leads there
-    return unit.name
-
-
-def _link_lines(table: str, link: TableLink, parent: TableProfile) -> list[str]:
-    """Returns the link, and the key that it leads over where it does not name a unit itself."""
-    t, p = written_name(table), written_name(link.parent)
-    column, key = written_name(link.column), written_name(link.parent_column)
-    fate = f"each such {link.column} is a unit of its own" if link.names_unit else "never read"
-    remark = f"  -- {count_text(link.orphans, 'row')} of nobody there: {fate}"
-    line = (
-        f"ALTER TABLE {t} ADD PRIVACY_LINK ({column}) REFERENCES {p}({key});"
-        f"{remark if link.orphans else ''}"
-    )
-    if link.names_unit or link.parent_column in parent.keys:
-        return [line]
-    if parent.keys:
-        return [
-            f"-- A link to {p}({key}) needs UNIQUE ({key}) there. Make that table anew with it,"
-            " then run this:",
-            f"-- {line}",
-        ]
-    return [
-        f"ALTER TABLE {p} ADD PRIMARY KEY ({key});  -- the link leads over its rows, to their unit",
-        line,
-    ]
-
-
-def _bound_lines(
-    fetch: Fetch, profile: TableProfile, unit: str, links: Mapping[str, TableLink]
-) -> list[str]:
-    """Returns the bound on a unit's rows that hardly a unit exceeds, and what it leaves out."""
-    t = name(profile.table)
-    column = links[profile.table].column if profile.table in links else unit
-    rows, of = unit_rows_text(profile.table, unit, links)
-    counts = f"SELECT count(*) AS n FROM {rows} WHERE {of} IS NOT NULL GROUP BY {of}"
-    most, usual = fetch(
-        f"SELECT coalesce(max(n), 1), coalesce(quantile_disc(n, {ROWS_KEPT}), 1) FROM ({counts})"
-    )[0]
-    bound = most if most <= 3 else usual
-    left_out = fetch(f"SELECT coalesce(sum(greatest(n - {bound}, 0)), 0) FROM ({counts})")[0][0]
-    nobodys = fetch(f"SELECT count(*) FROM {t} WHERE {name(column)} IS NULL")[0][0]
-    remarks = [f"{count_text(left_out, 'row')} beyond it, left out"] if left_out else []
-    remarks += [f"{count_text(nobodys, 'row')} without {column}, never read"] if nobodys else []
-    remark = f"  -- {'; '.join(remarks)}" if remarks else ""
-    table = written_name(profile.table)
-    return [f"ALTER TABLE {table} SET PRIVACY BOUND (rows_per_unit = {bound});{remark}"]
 
 
 def _domain_lines(fetch: Fetch, table: str, column: ColumnProfile) -> list[str]:

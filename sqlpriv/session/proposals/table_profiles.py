@@ -65,6 +65,11 @@ _PEOPLE = re.compile(
     re.IGNORECASE,
 )
 
+_TABLE_OF_PEOPLE = re.compile(
+    rf"(^|[\W_])({_PEOPLE.pattern})(s|e|en|n|es|i)?([\W_]*\d+)*$", re.IGNORECASE
+)
+"""Names of tables of people: patients, haushalte_2024; but not customer_types."""
+
 _PERSON_IDENTIFIER = re.compile(rf"^({_PEOPLE.pattern})s?$|(id|key|nr|uuid)\W*$|email|ssn", re.I)
 """Of names that name people, those that say who, however few: a guest_number may be a count."""
 
@@ -125,7 +130,8 @@ class TableProfile:
     def is_of_people(self) -> bool:
         """Whether the table's name, or the column that its rows are of, names people."""
         unit = self.unit_column()
-        return _PEOPLE.search(self.table) is not None or (unit is not None and unit.names_people)
+        is_named_so = _TABLE_OF_PEOPLE.search(self.table) is not None
+        return is_named_so or (unit is not None and unit.names_people)
 
     def unit_column(self) -> ColumnProfile | None:
         """Returns the column that most probably names who a row is about; None if there is none.
@@ -257,4 +263,4 @@ def is_code_list(profile: TableProfile) -> bool:
     unit = profile.unit_column()
     if unit is None:
         return profile.rows <= MOST_LEVELS
-    return profile.rows <= SMALL_TABLE and not unit.names_people
+    return profile.rows <= SMALL_TABLE and not profile.is_of_people

@@ -386,6 +386,8 @@ def test_links_lead_over_other_tables_to_people_and_not_to_districts(tmp_path: P
             "trips.parquet": "SELECT i::INT trip_id, (i // 4)::INT patient FROM range(1600) r(i)",
             "legs.csv": "SELECT i AS leg_no, i // 2 AS trip_id FROM range(3250) r(i)",
             "hogares.csv": "SELECT i // 2 AS id_hogar, i % 5 AS n FROM range(400) r(i)",
+            "haushalte_2024.csv": "SELECT i AS hhid, i % 5 AS n FROM range(400) r(i)",
+            "customer_types.csv": "SELECT i AS id, 'T' || i AS name FROM range(40) r(i)",
         }.items():
             engine.execute(f"COPY ({rows}) TO '{folder / file}'")
     vault = tmp_path / "town.duckdb"
@@ -393,7 +395,9 @@ def test_links_lead_over_other_tables_to_people_and_not_to_districts(tmp_path: P
     assert done.exit_code == 0, done.output
     lines = done.stdout.splitlines()
     assert "-- A short list. If it is about nobody: ALTER TABLE districts SET PUBLIC;" in lines
+    assert any(line.endswith(": ALTER TABLE customer_types SET PUBLIC;") for line in lines)
     assert "ALTER TABLE hogares ADD PRIVACY_KEY (id_hogar);" in lines
+    assert "ALTER TABLE haushalte_2024 ADD PRIVACY_KEY (hhid);" in lines
     # 50 of the legs name a trip that is not there; the others are 8 of each patient, not 2
     assert "ALTER TABLE legs SET PRIVACY BOUND (rows_per_unit = 8);" in lines
     assert any(line.endswith("-- 50 rows of nobody there: never read") for line in lines)

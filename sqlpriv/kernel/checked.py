@@ -24,9 +24,9 @@ class PreparedMeasurement(NamedTuple):
     """A measurement, checked: nothing in it comes from a row.
 
     Attributes:
-        sigma: Its noise's standard deviation, in the query's units; 0 where it is a choice.
-        answer: Makes the answer of the exact integers of each of `parts_of` the query: what leaves
-            the kernel.
+        sigma: The standard deviation of the noise, in the query's units; 0 for a choice.
+        answer: Takes the exact integers of each of `parts_of(query)`; returns the noised answer,
+            which may leave the kernel.
     """
 
     sigma: float
@@ -34,15 +34,15 @@ class PreparedMeasurement(NamedTuple):
 
 
 def parts_of(query: a.Asked) -> a.Parts:
-    """Returns the queries of whose exact answers a measurement's is made."""
+    """Returns the queries whose exact answers make the exact answer of a measurement."""
     if isinstance(query, a.Clipped):
         return query.by_bin
     return (query.histogram if isinstance(query, a.Level) else query,)
 
 
 def prepare_measurement(measurement: Measurement, scope: Scope) -> PreparedMeasurement:
-    """Returns what draws the noise of a measurement, whose relation is the scope's; raises as
-    `Allowance.release` does."""
+    """Checks a measurement, whose relation is that of the scope, and fits its noise to its price.
+    Raises what `Allowance.release` raises."""
     query, price = measurement.query, measurement.price
     if isinstance(query, a.Level):
         return _prepare_level(query, price, scope)
@@ -78,8 +78,11 @@ def _prepare_level(query: a.Level, price: Price, scope: Scope) -> PreparedMeasur
 
 
 def _clips(query: a.Clipped, type_: Type | None, scope: Scope) -> list[Clip]:
-    """Returns how cells are clipped. The bins' x, clamped to the interval, is the x of the sums: a
-    stored column is summed as it is, and told apart as its declared domain clamps it."""
+    """Returns how each cell is clipped.
+
+    The value that is told apart into bins must be the value that is summed, once it is clamped to
+    the query's interval. A stored column is summed as stored, but its bins see it clamped to its
+    declared domain: so the interval has to lie inside that domain."""
     low, high = scope.clamped_to(query.bins.arg) or (query.lower, query.upper)
     inside = low <= query.lower and query.upper <= high
     if not inside or type_ is None or len(query.ends) != math.prod(a.shape(query)):

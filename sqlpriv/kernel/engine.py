@@ -1,17 +1,18 @@
 """DuckDB, kept from statement to statement: a vault is attached while it is read, and no longer.
 
-Claim: what is read is of one file, that of the fingerprint, and no process writes it meanwhile. To
-close any descriptor of a file gives up all POSIX locks that the process has on it, DuckDB's among
-them: an owner's session in this process that tries to write, and may not, does. So a process has
-one engine for each vault, attached once for all who read at a time, and while there are readers it
-has a second lock on the file, of its open file description (OFD, Linux alone), which no closing
-gives up. It is there before the file is compared with its fingerprint.
-Claim: what does not fit into memory, rows among it, goes into a folder of this process that nobody
-else may enter (DuckDB makes files that all may read); what is left in it goes when nobody reads.
-The spill folder's name holds a random token, because two containers that share a disk can run under
-the same process id, and somebody else could create a predictable name in advance.
-Where others may write beside the vault, a folder or link of theirs by that name is not taken for
-ours: the vault is not opened.
+Claim: a read is of one file, the one that the fingerprint names, and no process writes that file
+during the read. DuckDB locks the file, but its lock alone is not enough: a process that closes any
+descriptor of a file gives up all of its POSIX locks on that file, and an owner's session in this
+process closes one when it tries to write and is refused. So a process has one engine for each
+vault, attached once for all readers of the moment. While there are readers, the process also holds
+a lock of the open file description (OFD, on Linux alone), which closing another descriptor does not
+give up. That lock is taken before the file is compared with its fingerprint.
+
+Claim: nobody else reads what DuckDB spills to disk, which may hold rows. DuckDB makes files that
+everybody may read, so it spills into a folder that only this user may enter; the folder is emptied
+when nobody reads. The spill folder's name holds a random token, because two containers that share a
+disk can run under the same process id, and somebody else could create a predictable name in
+advance. If there is a folder or link of that name which is not ours, the vault is not opened.
 """
 
 import fcntl
@@ -50,22 +51,32 @@ CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "disabled_optimizers": ",".join(OPTIMIZERS_OFF),
 }
 SEAL = "SET enable_external_access = false; SET lock_configuration = true; DETACH vault"
-"""No files but the vault that was attached before and those of its tables (`rows_in_files`), no
-network, no extensions, half of the memory, no way to change that; and no vault until it is read."""
+"""After this the engine opens no file but the vault and the files of its tables (`rows_in_files`),
+reaches no network, loads no extension, uses half of the memory, and none of it can be changed. The
+vault is attached only while somebody reads it."""
 FORGET = "DROP SCHEMA IF EXISTS memory.sqlpriv CASCADE; CREATE SCHEMA memory.sqlpriv"
-"""Ends what was listed of another state of the vault: see `sql.bounded_rows.BoundedRows.halves`."""
+"""Drops the lists of units that were made of another state of the vault: see
+`sql.bounded_rows.BoundedRows.halves`."""
 KEPT = 4
-"""Engines, at most, of vaults that nobody reads."""
+"""The most engines that are kept for vaults that nobody reads."""
 _USING, _TOKEN = threading.RLock(), os.urandom(4).hex()
 _LISTED: dict[str, Files] = {}  # by `contents_of`
 
 
 @dataclass(eq=False)
 class Engine:
-    """One vault's. The fingerprint is that of the file that is attached while there are readers:
-    a reader that was interrupted, and is gone, is none. While it is attached, `file` is the
-    descriptor that is locked, and `spills` is there. `idle` are connections of readers that have
-    ended, with the macros that were made in them; to close `main` closes them."""
+    """The engine of one vault.
+
+    Attributes:
+        main: The connection that attaches and detaches the vault; closing it closes all others.
+        spills: The folder to spill into; it exists while the vault is attached.
+        files: The files of the vault's tables that lie outside of it.
+        fingerprint: Of the file that is, or was last, attached.
+        file: The descriptor that is locked while the vault is attached.
+        readers: Connections that are reading. A reader that was interrupted drops out of the set
+            when Python frees it.
+        idle: Connections of readers that have ended, each with the macros that it holds.
+    """
 
     main: duckdb.DuckDBPyConnection
     spills: Path
@@ -80,10 +91,13 @@ _ENGINES: dict[Path, Engine] = {}  # by `spills`, of this process: threads do no
 
 
 def attach(vault: Path, macros: str = "") -> tuple[Engine, duckdb.DuckDBPyConnection]:
-    """Returns a connection to the vault, read-only, and its engine; `detach` takes them back.
-    `macros` are made in it, for it alone; a connection that `detach` kept has them already.
+    """Returns a vault's engine and a read-only connection to it; `detach` takes both back.
+    The connection, and no other, has these macros: they are made in it, unless `detach` kept a
+    connection that has them.
 
-    Raises VaultBusy where somebody writes or swaps the file, OperationalError where it is no vault.
+    Raises:
+        VaultBusy: Somebody writes the file, or another file took its name.
+        OperationalError: The file is no vault.
     """
     with _USING:
         try:
@@ -125,13 +139,16 @@ def attach(vault: Path, macros: str = "") -> tuple[Engine, duckdb.DuckDBPyConnec
 
 
 def detach(engine: Engine, connection: duckdb.DuckDBPyConnection, macros: str = "") -> None:
-    """Ends a connection; the last of a vault lets go of the file. No error of DuckDB's leaves: an
-    engine that broke says to all why it did. It is closed then, as where it keeps a file to spill.
+    """Ends a connection; the last one of a vault lets go of the file.
 
-    With its `macros` a connection is kept for the next reader: to make them takes longer than most
-    reads. Claim: it keeps nothing else of its reader. Whatever runs next on a connection drops the
-    result before; no reader prepares a statement or sets anything, and the engine's settings are
-    locked. What readers make are lists of a state of the vault alone, under names that say of what.
+    No error of DuckDB leaves: a broken engine repeats to everybody why it broke, and the text may
+    quote rows. An engine that broke, or that still has a file in its spill folder, is closed.
+
+    A connection that has `macros` is kept for the next reader, because making macros takes longer
+    than most reads. Claim: it keeps nothing else of its reader. The next statement on a connection
+    drops the last result; no reader prepares statements or changes settings, and the settings are
+    locked. Readers make tables of one kind only: lists of units of one state of the vault, whose
+    names say which list it is.
     """
     with _USING:
         engine.readers.discard(connection)
@@ -164,7 +181,8 @@ def _attaching(vault: Path) -> str:
 
 
 def _engine(vault: Path, files: Files | None = None) -> Engine:
-    """Returns the vault's engine, which can open no other file; a new one where `files` differ."""
+    """Returns the vault's engine, which can open no other file. Where the vault has other `files`
+    than the engine was made for, a new engine is made."""
     at = Path(f"{vault.resolve()}.spill{os.getpid()}-{_TOKEN}.tmp")
     if files is not None and at in _ENGINES:
         _ENGINES.pop(at).main.close()
@@ -182,9 +200,9 @@ def _engine(vault: Path, files: Files | None = None) -> Engine:
 
 
 def fingerprint(vault: Path) -> str:
-    """Returns a name of the vault's contents and of its tables' files: equal only while nothing was
-    written to either, and one engine reads the files. Files that no reader has seen yet are not in
-    it, and no answer is of them."""
+    """Returns a name of the contents of the vault and of its tables' files. It stays the same only
+    while none of them is written, and while the same engine reads the files. Files that no reader
+    has seen yet do not count, and no answer was made of them."""
     return _with_files(contents_of(vault), vault)
 
 

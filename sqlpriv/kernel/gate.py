@@ -37,15 +37,31 @@ SCORES_TO_ROWS = sensitivity.SCORE_UNIT**2
 
 
 class Allowance(AbstractContextManager["Allowance"]):
-    """What one statement may ask and spend: up to `limit`, nothing once closed. Till then the exact
-    marginals of a selection are kept for the next, and what was read ahead; they leave through
-    noise alone, each when it is charged. `repeatable` says which seals answer it; see `_find`.
-    A repeatable one's answers are sealed as they are given. Those of another are sealed together,
-    in one wait for the disk: when it is closed, before the session shows anything, or when one of
-    them is asked for again. Claim: of a query and a price noise is drawn once; a crash before the
-    seal loses answers that nobody saw, and their charge.
-    `replayed` are the seals that answered at no cost. With `whole`, all of `limit` is paid at once,
-    durably and for good, before the first row is read; see `_charge`."""
+    """What one statement may ask and spend: up to `limit`, and nothing once it is closed.
+
+    While it is open it keeps the exact marginals that a selection read, for the next selection, and
+    the cells that were read ahead (`foresee`). An exact number leaves only with noise, and only
+    when it is charged.
+
+    Claim: noise is drawn once for a query at a price. A crash before answers are sealed loses these
+    answers, which nobody saw, and their charge.
+
+    Args:
+        kernel: The vault and its ledger.
+        contract: Of the table that the statement is about; it names who pays.
+        limit: The most that the statement may spend.
+        principal: Who asks; a ceiling may be theirs.
+        text: The statement, for the ledger.
+        repeatable: The statement asks by what earlier answers told, so a later run of it must be
+            given the same answers. Its answers are sealed one by one; `_find` says which seal it is
+            replayed from. Answers of any other statement are sealed together, in one wait for the
+            disk: when the allowance is closed, which is before a session shows anything, or when
+            one of them is asked for again.
+        whole: All of `limit` is paid at once, durably, before the first row is read: see `_charge`.
+
+    Attributes:
+        replayed: The numbers of the seals that answered at no cost.
+    """
 
     def __init__(
         self,
@@ -72,8 +88,8 @@ class Allowance(AbstractContextManager["Allowance"]):
         self._scopes: dict[int, Scope] = {}  # by the relation's id; each keeps its relation
 
     def __exit__(self, *_: object) -> None:
-        """Closes the allowance, seals what is not yet, and records in one transaction which seals
-        were replayed."""
+        """Closes the allowance, seals the answers that are not sealed yet, and records in one
+        transaction which seals were replayed."""
         self._closed = True
         self._kept.clear()
         if self._unsealed:
@@ -85,14 +101,15 @@ class Allowance(AbstractContextManager["Allowance"]):
                 )
 
     def _seal(self, *new: tuple[int, Sealed]) -> list[Sealed]:
-        """Seals what waits for it, and new answers under their charges; returns them numbered."""
+        """Seals the answers that wait for it and these new ones, each under its charge; returns all
+        of them with the numbers that the ledger gave them."""
         sealed = self._ledger.seal(self._statement, self.contract.snapshot, [*self._unsealed, *new])
         self._unsealed.clear()
         return sealed
 
     def foresee(self, queries: Sequence[a.Asked]) -> None:
-        """Has the next read of rows, if there is one, read for these queries, too: they are asked
-        later, and charged, noised and sealed then as any others."""
+        """Has the next read of rows, if there is one, count for these queries, too. They are asked
+        later, and are charged, noised and sealed then as any other query."""
         self._ahead += [_of_all_strata(parts_of(query)) for query in queries]
 
     def release(self, measurements: Sequence[Measurement]) -> tuple[Release, ...]:
@@ -175,8 +192,8 @@ class Allowance(AbstractContextManager["Allowance"]):
     def _bounds(
         self, candidates: Sequence[sensitivity.Candidate], allowed: NDArray[np.bool_]
     ) -> PrivacyUnit:
-        """Returns in how many rows of how many strata of the candidates' a unit can be; they are
-        checked before."""
+        """Checks the candidates; returns in how many rows of how many of their strata a unit can
+        be."""
         sensitivity.check_candidates(candidates, allowed)
         query = candidates[0].query
         unit = self._scope(query.source).unit
@@ -190,8 +207,9 @@ class Allowance(AbstractContextManager["Allowance"]):
         draw: Callable[[list[list[int]]], bytes],
         sigma: float = 0.0,
     ) -> Sealed:
-        """Returns what was sealed under this name; else pays and reads, and seals what `draw` makes
-        of the exact scores, by candidate and measured stratum: a choice, or sums with noise."""
+        """Returns the seal of this name. Where there is none it pays, reads, and seals what `draw`
+        makes of the exact scores, which are by candidate and measured stratum: a choice, or sums
+        with noise."""
         first = candidates[0].query
         whole = [_of_all_strata((c.query,)) for c in candidates]
         missing = [parts for parts in whole if parts not in self._kept]
@@ -248,7 +266,8 @@ class Allowance(AbstractContextManager["Allowance"]):
         return snapshot
 
     def _buy(self, measurements: list[Measurement], asked: list[a.Parts]) -> tuple[int, Exact]:
-        """Pays; then the queries' exact integers, dense and row-major, kept or read."""
+        """Pays; returns the charge and each query's exact integers, dense and row-major. They are
+        read, unless they were kept or read ahead."""
         missing = [x for x in dict.fromkeys(asked) if _of_all_strata(x) not in self._kept]
         exact: Exact = {}
         if missing:
@@ -285,8 +304,9 @@ class Allowance(AbstractContextManager["Allowance"]):
         measurements: Sequence[Measurement],
         yocto: int = 0,
     ) -> Iterator[tuple[Reader, list[Rendered], int]]:
-        """Pays; yields what reads rows, the statements that `write` makes of the snapshot's key,
-        and the charge. The read is delayed by the scans of all of these relations (`Delay`)."""
+        """Pays; yields the reader of the rows, the statements that `write` makes with the
+        snapshot's hash key, and the charge. `Delay` delays the read by the number of scans that all
+        of these relations take."""
         with Delay() as delay, Reader(self._kernel.vault) as reader:
             texts = write(self._current(reader).hash_key)
             scans = {source: self._scans(source) for source in dict.fromkeys(sources)}
@@ -301,8 +321,9 @@ class Allowance(AbstractContextManager["Allowance"]):
         return self._scopes[id(relation)]
 
     def _scans(self, source: a.Relation) -> int:
-        """Returns for how many scans of private tables a read is delayed; see `check_work` for what
-        is refused. Rows of units may be ranked where a bound of the vault was not found to hold."""
+        """Returns for how many scans of private tables a read is delayed; `check_work` says what is
+        refused. A scan counts as `RANKED` scans where some bound of the vault was not verified to
+        hold, since the rows of a unit may then be ranked."""
         holds = self._scope(source).facts.bounded and all(
             table.facts.bounded
             for table in (self.contract, *self.contract.others.values())
@@ -324,20 +345,24 @@ class Allowance(AbstractContextManager["Allowance"]):
         }
 
     def _charge(self, measurements: Sequence[Measurement], yocto: int = 0) -> int:
-        """Pays, durably, what these add to the statement's price; returns the last charge.
-        The first payment asks that the whole allowance can be paid.
+        """Pays, durably, what these measurements add to the statement's joint price; returns the
+        number of the last charge. The first payment is refused unless the whole allowance could be
+        paid.
 
-        Claim: every unit is charged at least the joint price of what was asked about it. Of a
-        `whole` allowance all that is left is booked to everybody, or nothing ahead: so whatever is
-        asked later is paid by all whom it can concern, as its joint price is within the limit."""
+        Claim: every unit is charged at least the joint price of the measurements that concern it. A
+        `whole` allowance charges all of its limit to every unit with the first measurement that
+        concerns every unit. Later measurements then cost nothing more: their joint price is within
+        the limit, and every unit has paid the limit. A measurement that concerns some units alone
+        is charged by itself."""
         with self._paying:  # a second thread sees what the first has paid
             joint, losses = sensitivity.joint_price(measurements, self.contract, self._losses)
             if joint.nano > self._limit.nano:
                 raise BudgetExhausted("the statement asks for more than its allowance")
             concerned = booking([m.query.source for m in measurements], self.contract)
             to_pay = self._limit if self._whole and not concerned.units else joint
-            # else it was paid, or strata that cost less have caught up; the ledger refuses another
-            # kind, and a delta that comes when all of the price is paid
+            # Otherwise it was paid before: by a `whole` allowance, or because these strata cost no
+            # more than dearer ones that were charged. The ledger refuses a price of another kind,
+            # and a delta for keys that comes after the whole price was paid.
             if to_pay.nano > self.spent.nano or yocto or type(joint) is not type(self.spent):
                 price = type(joint)(to_pay.nano - self.spent.nano)
                 with self._ledger.begin("IMMEDIATE"):  # the statement and its first charge, or none
@@ -355,12 +380,14 @@ class Allowance(AbstractContextManager["Allowance"]):
             return self._charged
 
     def _find(self, source: a.Relation, named: str, price: Price) -> Sealed | None:
-        """Returns the seal of that price, else the dearest above it; if `repeatable`, the cheapest.
+        """Returns the seal of exactly that price, or else the dearest one above it; a `repeatable`
+        allowance gets the cheapest that costs enough. None where no seal costs enough.
 
-        A query is bought only where no seal costs enough, so each new seal of it is the dearest.
-        The cheapest that costs enough therefore stays the same, and a statement that asks by what
-        it was told, also one query at rising prices, is replayed as it went. All seals are
-        released: which of them answers moves nothing that a unit could lose."""
+        A query is bought only where no seal costs enough, so each new seal of a query is its
+        dearest one. The cheapest seal that costs enough therefore stays the same. So a statement
+        whose later questions depend on earlier answers is replayed as it went, also where it asks
+        one query at rising prices. All seals are released, so whichever of them answers, no unit
+        loses anything."""
         if self._closed:
             raise KernelError("a closed allowance answers nothing")
         return min(

@@ -31,10 +31,11 @@ from sqlpriv.kernel.terms.contract import Column, TableContract, Type
 from sqlpriv.kernel.terms.operations import type_of
 
 TIMEOUT_SECONDS = 600.0
-"""A read takes no longer. As the limit of memory, it is one for all: it says nothing else."""
+"""No read takes longer. The limit is the same for every question, as that of memory is, so that
+reaching it tells only that a read took as long."""
 MACROS_THERE = """SELECT count(*) FROM duckdb_functions()
 WHERE NOT internal AND database_name = current_database()"""
-_LISTING = threading.Lock()  # of two that make one table at a time, one would fail
+_LISTING = threading.Lock()  # of two threads that make the same table, one would fail
 _PLAIN: set[str] = set()  # fingerprints of vaults that were seen to hold no macros
 _WHOLE: set[str] = set()  # fingerprints of vaults whose tables' files were seen to be right
 Catalog = tuple[TableContract, ...]
@@ -79,8 +80,8 @@ class Reader(AbstractContextManager["Reader"]):
         _PLAIN.add(self.fingerprint)
 
     def __exit__(self, failure: object = None, *_: object) -> None:
-        """Raises ReadFailed, so that no answer leaves, where a file was written meanwhile; not in
-        place of an OperationalError, which says that nothing was charged."""
+        """Raises ReadFailed where a file was written during the read, so that no answer leaves. It
+        does not replace an OperationalError, which says that nothing was charged."""
         same = (
             failure is OperationalError
             or not self._engine.files
@@ -96,10 +97,13 @@ class Reader(AbstractContextManager["Reader"]):
     def catalog(self) -> Catalog:
         """Returns the base tables of schema main, undeclared: names, types, unique columns.
 
-        Of one fingerprint they are one: nothing was written since, so they are asked for once.
-        Claim: what is declared of a name is of one table, or column. DuckDB tells "Ä" and "ä"
-        apart, and who declares does not: tables whose names, or whose columns' names, are one
-        without case are left out, like views.
+        The catalog of a fingerprint is asked for once: while the fingerprint is the same, nothing
+        was written.
+
+        Claim: a declaration is about one table, and one column of it. Declarations do not tell
+        upper from lower case, but DuckDB tells "Ä" from "ä". So a table is left out, as views are,
+        if another table's name differs from its own in case alone, or if the names of two of its
+        columns do.
         """
         if self.fingerprint not in CATALOGS:
             tables: dict[str, TableContract] = {}
@@ -136,9 +140,9 @@ class Reader(AbstractContextManager["Reader"]):
     def cells(self, asked: Rendered) -> dict[a.Query, list[int]]:
         """Returns the exact integers of each rendered query, in all its measured cells.
 
-        Claim: a list (`BoundedRows.halves`) is of the state that it is kept for, since files are
-        compared once more before anybody reads it. A list of files that were there for a moment is
-        gone, so that the statement fails, and no later one finds it.
+        Claim: a list of units (`BoundedRows.halves`) is made of the state of the vault that it is
+        kept for. The files are compared once more after it is made. If they differ, the list is
+        dropped: this statement fails, and no later one finds the list.
         """
         for table, select in asked.lists.items():
             with _LISTING:
@@ -171,7 +175,7 @@ class Reader(AbstractContextManager["Reader"]):
     def prepare(self, sql: str, engine: str) -> None:
         """Has the engine ready for a statement, as far as no row is read: see `Spark.prepare`.
 
-        Claim: a file that changed while Spark, which takes seconds, got ready, costs nothing.
+        Claim: a file that changes while Spark gets ready, which takes seconds, costs nothing.
         """
         if engine == SPARK.name:
             self._spark = self._spark or Spark(spark_of(self._vault))
@@ -226,8 +230,9 @@ class Reader(AbstractContextManager["Reader"]):
         """Returns all rows of a table, or some columns; the vault calls this for public tables
         alone. `once` gives each row once, in the order of the columns' types.
 
-        Claim: an ENUM is text, also inside another type. Its labels are often made of private rows,
-        and Arrow would have all of them; of these, only those of the public rows leave.
+        Claim: of an ENUM's labels only those that the public rows hold leave. An ENUM, also one
+        inside another type, is cast to text: its type was often made of private rows, and Arrow's
+        dictionary would hold all labels of the type.
         """
         texts = {
             stored: f"CAST({stored} AS {kind}) AS {name(c.name)}" if "VARCHAR" in kind else stored

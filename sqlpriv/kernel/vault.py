@@ -24,10 +24,11 @@ Serving = Callable[[a.Relation, TableContract, str, Price], int]
 
 
 class Kernel:
-    """A vault, opened for each statement, and the ledger beside it. Threads may share it.
+    """A vault, which is opened for each statement, and the ledger beside it. Threads may share it.
 
-    `serving` says of which snapshot the answers to a query over a relation serve, by the query's
-    name and price: of the contract's own, unless a session knows of an earlier one.
+    Attributes:
+        serving: Returns, for a query over a relation, by its name and price, the snapshot whose
+            answers serve it: the contract's own, unless a session knows of an earlier one.
     """
 
     def __init__(self, vault: Path) -> None:
@@ -53,10 +54,10 @@ class Kernel:
     def bind_contracts(
         self, contents: str, catalog: Catalog
     ) -> tuple[dict[str, TableContract], Snapshot]:
-        """Returns the contracts and the snapshot: of these contents and these declarations.
+        """Returns the contracts and the snapshot of these contents and the declarations in force.
 
-        Claim: the ledger is asked each time. The contracts that were made last are returned where
-        all that they are made of is as it was then; the catalog follows from the contents.
+        Claim: the ledger is asked each time. The contracts that were made last are returned only if
+        contents, declarations and snapshot are the same; the catalog follows from the contents.
         """
         last, declared = self.ledger.declarations()
         snapshot = self.ledger.snapshot(f"{contents}:{last}")
@@ -71,10 +72,10 @@ class Kernel:
     def verify(self) -> None:
         """Records, for every table with a unit, which bounds this snapshot satisfies.
 
-        For owners. It reads private rows without a charge; what it finds decides only whether
-        bounding passes are run (`queries.bounding`). A verifying query is asked once of the same
-        contents: a declaration reads the rows of the tables that it is about. Where a table's files
-        are missing or differ, nothing is verified, so every bound is enforced by a pass.
+        This is for owners: it reads private rows without a charge. Its result decides only whether
+        bounding passes are run (`queries.bounding`). A verifying query is run once for the same
+        contents, so a declaration reads only the rows of the tables that it is about. Where a
+        table's files are missing or differ, nothing is verified, and a pass enforces every bound.
         """
         with Reader(self.vault) as reader:
             try:
@@ -122,10 +123,10 @@ class Kernel:
     ) -> list[Sealed]:
         """Returns what a query over a relation is replayed from, dearest first.
 
-        Claim: a replay is post-processing, whatever `serving` says. Each of these answers was
-        released under this name, at this price or a higher one, and which are found follows from
-        names, prices and a snapshot's number; no row is looked at. A wrong `serving` makes an
-        answer stale, or sells it again.
+        Claim: a replay is post-processing, whatever `serving` returns. Each of these answers was
+        released under this name, at this price or a higher one. Which of them are returned follows
+        from names, prices and the number of a snapshot; no row is read. A wrong `serving` makes an
+        answer stale, or sells it a second time.
         """
         return self.ledger.find_seals(self.serving(source, contract, named, price), named, price)
 

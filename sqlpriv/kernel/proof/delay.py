@@ -23,8 +23,8 @@ WIDTH = 0.002
 """Seconds for each scan of a private table. One unit changes the time of a scan, and of what takes
 its rows, by about 0.06 ms, by 0.2 ms where it is hashed: see Known limits in kernel/README.md."""
 RANKED = 3
-"""Scans that one counts as where units may be beyond their bound: whose rows are counted, looked up
-and ranked changes the time by 0.4 to 0.5 ms a scan."""
+"""How many scans one scan counts as where units may exceed their bound. Counting, looking up and
+ranking the rows of such a unit changes the time by 0.4 to 0.5 ms a scan."""
 
 
 class Delay(AbstractContextManager["Delay"]):

@@ -38,29 +38,34 @@ from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import TableContract, Type
 
 MAX_FACTOR = 512
-"""Rows of a unit may multiply this often: 512 rows more take below 0.1 ms."""
+"""The most by which rows of a unit may multiply: 512 more rows take less than 0.1 ms."""
 MAX_WORK, LEAST_FACTOR, MAX_SCANS = 2**16, 8, 8
 """A unit of a large bound may have 2^16 rows handled, or eight times its bound where that is more:
 2^16 rows take about 2 ms (`tests/attacks/test_time.py` measures both). Eight scans take about
 0.3 ms more if each gives a first row."""
 
 Partners = Callable[[TableContract, a.Relation, tuple[str, ...]], int]
-"""Most rows of a public relation that agree in these columns (all its rows if there are none). The
-contract is that of `reach_of`."""
+"""Returns the largest number of rows of a public relation that agree in these columns; all of its
+rows where no columns are given. The contract is that of `reach_of`."""
 
 
 class Reach(NamedTuple):
-    """Bounds on one unit: `rows` of it in a relation (0 if that is public), the `work`, and the
-    `scans` of private tables.
+    """Bounds on one unit in a relation.
 
-    `bound` is the largest that is declared of its tables. `limited`: the renderer sees to `rows`
-    below, so that an input of a join need not. `types` are the stored types of its columns by
-    lower-case name, None where they are computed (a key keeps its column's; the day of a moment is
-    a DATE, as stored ones are, and equals no other day), or equal to more than themselves, as text
-    of a collation is: one such text equals several texts of a column that is UNIQUE, whichever side
-    has the collation. `alone` are the columns of which no two rows share a
-    value; `sides` are those of joins, private and public, of
-    which each row of the relation has a row.
+    Attributes:
+        rows: The most rows of the unit; 0 in a public relation.
+        work: The most rows of the unit that operators handle.
+        scans: How many private tables are scanned.
+        bound: The largest declared bound of the relation's tables.
+        limited: The renderer enforces `rows` inside the relation, so that a join which reads it
+            need not.
+        types: By lower-case name, the type of each stored column. None for a computed column, with
+            two exceptions: a key keeps the type of its column, and the day of a timestamp is a
+            DATE, which equals no other day. None also for text with a collation, on whichever side
+            of a join: one such text may equal several texts of a UNIQUE column.
+        alone: The columns in which no two rows share a value.
+        sides: The sides of joins, private and public, such that each row of the relation contains
+            one row of the side.
     """
 
     rows: int

@@ -1,15 +1,17 @@
-"""The rows of a relation with so many of each unit at most, where joins and unions multiply them.
+"""The rows of a relation, of which at most so many are kept of each unit wherever a join or a union
+could multiply them.
 
 Claim: at each input of a join and of a union at most `unit_rows.Reach.rows` rows of a unit are
-kept, which of them depending on that unit's rows, the columns that are read and the snapshot's key
-alone (`rank_order`). Where the snapshot was found to satisfy the declared bound, this changes no
-row and is left out. Statements with strata rank by all columns, whichever they read: what is
-charged to strata rests on a unit's rows being in the same ones in all of them.
+kept. Which of them are kept depends only on that unit's rows, on the columns that are read and on
+the snapshot's key (`rank_order`). Where the snapshot was verified to satisfy the declared bound,
+bounding would change no row and is left out. Statements with strata rank by all columns, whichever
+they read, because charges to strata rest on this: a unit's rows lie in the same strata in all
+statements.
 
 Claim: so no unit has more than `Reach.rows` rows in a join or union, whatever the tables hold.
-Where that is no more than the bound of the query keeps, bounding the result would change no row:
-the relation is bounded as it is written. Rows that one unit has of a public table are not counted
-here, unless the equated column is unique there.
+Where that is no more than the bound of the query keeps, bounding the result once more would change
+no row, and is left out. The rows of a public table that meet a unit's row are not counted here,
+unless the equated column is UNIQUE in the public table.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,14 +30,14 @@ class BoundedRows(RelationRows):
         return self.bound_rows().select(self.exports())
 
     def never_empty(self) -> str:
-        """Returns the relation as `as_select` and one row of NULLs, which has no unit."""
+        """Returns the relation as `as_select` does, and with it one row of NULLs, of no unit."""
         return f"{self.as_select()} UNION ALL SELECT NULL{', NULL' * len(self.exports())}"
 
     def bound_rows(self) -> "BoundedRows":
         """Bounds a unit's rows where joins and unions could multiply them; returns this scope.
 
-        Rows are ranked by the stored columns that are read, or UNIQUE: derived columns are
-        functions of these. See `queries.bounding` for whose rows are ranked.
+        Rows are ranked by the stored columns that are read or are UNIQUE; derived columns are
+        functions of stored ones. `queries.bounding` says which units' rows are ranked.
         """
         spared = self.hops > 0 and self.lists is not None and not self.keep_units
         if not self.owner or self.reach.limited or (self.facts.bounded and not spared):
@@ -71,27 +73,30 @@ class BoundedRows(RelationRows):
     def halves(
         self, unit: str, columns: Mapping[str, str], most: int, keep_units: bool = True
     ) -> tuple[str, str]:
-        """Returns rows of one table as two SELECTs of their units and columns: rows of units that
-        have more than `most` in the table, and, behind UNION ALL, those of all others. Two empty
-        texts where there are no such lists: for joins, or a bound that is not the declared one.
+        """Returns the rows of one table as two SELECTs of units and columns: first the rows of
+        units that have more than `most` rows in the table, then, behind UNION ALL, the rows of all
+        other units. Returns two empty texts where no list of such units is kept: for a join, and
+        for a bound that is not the declared one.
 
         Args:
             unit: The name of the column of units.
             columns: Texts of a row's other columns, by quoted name.
             most: Rows that are kept of a unit.
-            keep_units: Whether the units of rows that are kept are read again: else NULL stands for
-                them, and the tables that a link leads through are not read.
+            keep_units: Whether anybody reads the units of the rows that are kept. If nobody does,
+                NULL stands for them, and the tables that a link leads through are not read.
 
-        Claim: which units can be beyond follows from the table and its declared bound, whatever a
-        statement asks: of a unit with no more rows in all, bounding leaves out none of those that
-        pass a filter. So the links to units beyond (their names, where rows have these) are listed
-        once for a state of the vault, and with them each link that leads to no unit. A row of any
-        other link has a unit with no more than `most` rows: it is kept, and nobody asks whose it
-        is. Rows of the links listed are bounded as ever, so the same rows are kept of each unit.
+        Claim: a unit with at most `most` rows in the whole table loses none of them, whatever
+        filter a statement has. So the units that can exceed the bound follow from the table and its
+        declared bound alone. The list is made once for a state of the vault: it holds the links to
+        units with more rows (or the units' names, where rows hold these), and each link that leads
+        to no unit. A row with any other link belongs to a unit within the bound, so it is kept
+        without asking for its unit. Rows with a listed link are bounded as they were without the
+        list, so the same rows of each unit are kept.
 
-        Claim: the list has a link of NULL, which leads to no unit, as the tables that it is made of
-        do. So the first unit beyond sets up no table and spares, or costs, no scan. For the same
-        reason the test of a row's unit reads the row's link, too: it stays above the join.
+        Claim: the list always holds a link of NULL, which leads to no unit, and so do the tables
+        that it is made of. So the first unit beyond its bound neither sets up a hash table nor
+        saves or adds a scan. For the same reason the test whether a row has a unit also reads the
+        row's link: the optimizer then leaves the test above the join.
         """
         declared, rows = self.scanned.unit or self.unit, self.table(self.scanned, ROW)
         m, g = declared.rows_per_unit, declared.groups_per_unit
@@ -102,7 +107,7 @@ class BoundedRows(RelationRows):
         self.lists[texts[1]] = select
         named = "".join(f", {text} AS {column}" for column, text in columns.items())
         tests = "".join(f" AND {self.value(p)}" for p in self.predicates)
-        # innermost, so that what `_once` computes, above it, is computed of these rows alone
+        # The list is joined innermost, so that `_once`, above it, computes for these rows alone.
         above, _, met = self.base.rpartition(rows)
         within = f"{above}({self.dialect.form('within', *texts)}) AS {ROW}{met}"
         beyond = f"{above}({self.dialect.form('beyond', *texts)}) AS {ROW}{met}"
@@ -120,11 +125,11 @@ class BoundedRows(RelationRows):
     def rank_order(self, columns: Sequence[str]) -> str:
         """Returns the order in which a unit's rows, or strata, are kept: see `queries.bounding`.
 
-        DuckDB joins the hashes of several columns by XOR, which alone would rank by a fixed tree,
-        unevenly: so the joint hash is hashed once more.
+        DuckDB combines the hashes of several columns by XOR. Ranks by such a hash would be uneven,
+        so the joint hash is hashed once more.
 
         Args:
-            columns: The unit first, then all that tells its rows, or strata, apart.
+            columns: The unit first, then all columns that tell its rows, or strata, apart.
         """
         hashed = self.dialect.form("hash", self.hash_key, ", ".join(columns))
         return ", ".join(self.dialect.form("ascending", text) for text in (hashed, *columns[1:]))

@@ -1,23 +1,24 @@
-"""How rows meet, so that they are of one unit and no side spares the other any work.
+"""How rows of two relations meet: rows that meet are of one unit, and neither side's rows decide
+how much work the other side makes.
 
-Claim: where columns are equated that name one thing, nobody need ask for the units of the rows that
-meet: they are one unit's. All rows that hold a value which names a row or a unit
-(`RelationRows.named`), in whichever relations, are of one unit, that of the one row that is named,
-as each row of a relation is made of rows of its own unit. Whole numbers and text are equal by one
-rule wherever they are compared. Text of a collation names nothing, nor do moments, which have
-clocks, and numbers that are compared as doubles. So either side's unit is that of the row, and
-where nobody reads it, the link of a row, which is not NULL, stands for it
-(`BoundedRows.bound_rows`).
+Claim: where the condition equates two columns that name the same thing, rows that meet are of one
+unit, and their units need not be compared. A column names something if each of its values names one
+row of a table, or one unit (`RelationRows.named`). All rows that hold the value, in whichever
+relation, belong to one unit, that of the named row, because each row of a relation is made of rows
+of its own unit. Only whole numbers and text name something: their equality is the same wherever
+they are compared. Text in a table with a collation, timestamps (whose equality hangs on a time
+zone) and numbers that are compared as doubles name nothing. So the unit of either side is the unit
+of the joined row. Where nobody reads that unit, the row's link, which is not NULL, stands in its
+place (`BoundedRows.bound_rows`).
 
-Claim: whether a side of a join has rows decides nothing about the work on the other side. The
+Claim: whether one side of a join has rows decides nothing about the work on the other side. The
 engine builds a hash table of the right side and then reads the left one: it never swaps them, drops
 a side or filters one side by the other's values (`engine.CONFIG`). It skips the left side only if
-the table that an inner or semi join builds is empty. So a private right side has one row of NULLs
-more. That row meets no left row, whose unit is never NULL; it stays in the table because units and
-equated values are compared by IS NOT DISTINCT FROM; and no filter reaches it, because a predicate
-that does not compare the two sides reads the left side's unit, too (`RelationRows.hide`).
-Predicates are applied where the algebra has them: whoever plans a query places them before its
-joins.
+an inner or semi join builds an empty table. So a private right side gets one row of NULLs more.
+That row meets no left row, whose unit is never NULL. It stays in the table, because units and
+equated values are compared by IS NOT DISTINCT FROM. No filter reaches it, because a predicate that
+does not compare the two sides also reads the left side's unit (`RelationRows.hide`). Predicates are
+applied where the algebra has them: the planner places them before joins.
 """
 
 from dataclasses import replace
@@ -33,7 +34,8 @@ LEFT, RIGHT = "sqlpriv_left", "sqlpriv_right"
 
 
 def read_join(joined: BoundedRows, join: a.Join, left: BoundedRows, right: BoundedRows) -> None:
-    """Reads the rows of two relations that meet; their text is written later (`_write_join`)."""
+    """Reads the rows of two relations that meet. Their text is written later (`_write_join`), when
+    it is known whether anybody reads the units of the joined rows."""
     of_one_unit = not has_collation(joined.contract) and any(
         mine in left.named and left.named[mine] == right.named.get(theirs)
         for mine, theirs in equated_columns(join.on)
@@ -47,7 +49,7 @@ def read_join(joined: BoundedRows, join: a.Join, left: BoundedRows, right: Bound
         left.check_same_unit(right)
     joined.owner, joined.owner_type = left.owner and f"{LEFT}.{UNIT}", left.owner_type
     if from_right:
-        # a text that reads both sides: no filter that it hides reaches the right one
+        # The text reads both sides, so that no filter that contains it moves to the right side.
         joined.owner = f"CASE WHEN {joined.owner} IS NOT NULL THEN {RIGHT}.{UNIT} END"
     tests = (
         [_join_test(test, joined, left, right) for test in ops.conjuncts(join.on)]
@@ -66,7 +68,7 @@ def read_join(joined: BoundedRows, join: a.Join, left: BoundedRows, right: Bound
         for column, named in (left.named | right.named).items()
         if column in joined.columns
     }
-    # of a left row without a partner the right columns are NULL
+    # Right columns are NULL in a left row without a partner, so they vary inside a unit.
     joined.facts = replace(
         joined.facts,
         constant=left.facts.constant
@@ -88,8 +90,8 @@ def _write_join(
     Args:
         joined: The rows of the join.
         kind, left, right: Of the join.
-        of_one_unit: Rows that meet are of one unit, and nobody need ask which.
-        from_right: The unit of a row is the right row's.
+        of_one_unit: Rows that meet are of one unit, so that their units are not compared.
+        from_right: The unit of a joined row is read from the right row.
         on: The text of the condition.
     """
     compared, pairwise = bool(right.owner) and not of_one_unit, kind in ("inner", "semi")

@@ -21,16 +21,16 @@ Exported = tuple[Column, str]
 
 
 class RelationRows(Expressions):
-    """Writes the rows of a relation, of which nothing is read yet: see `relations.Scope`.
+    """Writes the rows of a relation. The subclasses fill it in: see `relations.Scope`.
 
     Args:
         relation: What is read.
-        contract: Of any of its private tables; with those of the others in it.
-        hash_key: The snapshot's, by which a unit's rows are ranked.
-        used: Lower-case names of all columns that are read, here or of what this is a part of;
-            other relations see these, and what is UNIQUE. None for all columns.
-        lists: Takes the lists that the text reads (see `BoundedRows.halves`); None where it reads
-            none.
+        contract: The contract of any of its private tables; it holds those of the others.
+        hash_key: The snapshot's key, by which a unit's rows are ranked.
+        used: Lower-case names of all columns that are read, by this relation or by one that it is a
+            part of. Other relations see these columns and UNIQUE ones. None for all columns.
+        lists: Receives the SELECT of each list of units that the text reads, by the list's name
+            (`BoundedRows.halves`). None where lists are not to be used.
     """
 
     def __init__(
@@ -43,14 +43,17 @@ class RelationRows(Expressions):
     ) -> None:
         super().__init__(DIALECTS[contract.engine])
         self.relation, self.contract, self.hash_key, self.used = relation, contract, hash_key, used
-        # of rows of one table: which; a row's link, else its unit; all, with what links lead to
+        # Where the rows are of one table (`scanned`): `link` is the text of a row's link, or of its
+        # unit if it has no link; `outer` is FROM over all its rows, with the tables that links lead
+        # through.
         self.scanned = contract
         self.lists, self.link, self.outer, self.keep_units = lists, "", "", True
-        # by column what its values name, a row (a table, a column that is UNIQUE there) or a unit
+        # By column, what its values name: a row (a table, and a column that is UNIQUE there) or a
+        # unit.
         self.named: dict[str, tuple[str, str]] = {}
-        self.hops = 0  # links that are followed to a row's unit
+        self.hops = 0  # how many links are followed to a row's unit
         self.write_base: Callable[[], str] = str  # that of a join: see `joins`
-        # nobody counts partners in a public table here: they are more than any bound
+        # Partners in a public table are not counted here: they are taken to exceed any bound.
         self.reach = reach_of(relation, contract, lambda *_: 10**9)
         self.facts, self.of_one_table = (
             TableFacts(0 < self.reach.rows <= self.unit.rows_per_unit),
@@ -90,20 +93,23 @@ class RelationRows(Expressions):
         return f"{self.dialect.table(table.table)} AS {alias}"
 
     def hide(self, test: str) -> str:
-        """Returns the predicate as one that reads the left unit: it stays above all joins.
+        """Returns the predicate as one that also reads the left side's unit, so that the optimizer
+        leaves it above all joins.
 
-        The unit of a row is never NULL, so that the value is the same. Without it the optimizer
-        would move what reads right columns alone, or find such a part in a disjunction.
+        The unit of a row is never NULL, so the value is the same. Without this the optimizer would
+        move a predicate that reads right columns alone below the join, and would find such a part
+        in a disjunction.
         """
         return f"CASE WHEN {self.owner} IS NOT NULL THEN {test} END"
 
     def check_same_unit(self, other: "RelationRows") -> None:
-        """Raises Refused unless both relations name their units in one way, or neither has any."""
+        """Raises Refused unless the units of both relations are named by values of one type, or
+        neither relation has units."""
         if (bool(self.owner), self.owner_type) != (bool(other.owner), other.owner_type):
             raise Refused("relations that meet name their units in one way")
 
     def exports(self) -> list[Exported]:
-        """Returns every column that is read, or UNIQUE, as other relations see it."""
+        """Returns every column that is read or is UNIQUE, as other relations see it."""
         names = [*(c.name for c in self.columns.values()), *self.derived]
         return [self.export(n, a.Col(n)) for n in names if self._is_read(n.lower())]
 
@@ -126,7 +132,8 @@ class RelationRows(Expressions):
         return f"SELECT {texts or 'NULL'}{self.source()}{end}"
 
     def source(self, *tests: str) -> str:
-        """Returns FROM and WHERE: rows that have a unit, if any have, and pass all predicates."""
+        """Returns FROM and WHERE: the rows that pass all predicates and, in a private relation,
+        have a unit."""
         kept = [*(self.value(p) for p in self.predicates), *tests]
         if self.owner:
             hidden = kept if self.of_one_table else map(self.hide, kept)

@@ -42,7 +42,7 @@ class Scope(BoundedRows):
     ) -> None:
         super().__init__(relation, contract, hash_key, used, lists)
         self._enter(relation)
-        self.checked.clear()  # a join may have taken columns away that its own test reads
+        self.checked.clear()  # the condition of a semi join reads columns that its rows do not have
         if not part and not self.owner:
             raise Refused(f'the table "{contract.table}" has no privacy unit')
 
@@ -96,8 +96,9 @@ class Scope(BoundedRows):
         self._read_rows(" UNION ALL ".join(selects), selected[0], parts[0][0])
 
     def _per_unit(self, grouping: a.PerUnit) -> None:
-        """Claim: of equal texts of a unit the one of the least bytes stands for all: which is met
-        first would depend on where other units' rows lie, and on threads."""
+        """Claim: where a collation makes texts of a unit equal, the one with the least bytes stands
+        for all of them. Which text is met first would depend on where other units' rows lie, and on
+        threads."""
         inner = self._part(grouping.source, part=False)
         selected, grouped = list[Exported](), [inner.owner]
         for new, expr in grouping.keys:
@@ -113,7 +114,7 @@ class Scope(BoundedRows):
             selected.append((Column(grouping.unit, *UNITS[inner.owner_type]), text))
         selected += map(inner.aggregate, grouping.folds)
         self._read_rows(inner.select(selected, f" GROUP BY {', '.join(grouped)}"), selected, inner)
-        # without keys one row of a unit: the statement says so, whatever the rows
+        # Without keys each unit has one row, whatever the table holds.
         self.facts = TableFacts(
             inner.facts.bounded or not grouping.keys,
             frozenset(() if grouping.keys else self.columns),

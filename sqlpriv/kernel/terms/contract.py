@@ -67,11 +67,15 @@ class Column:
 class PrivacyUnit:
     """Who is protected, and how far one of them may reach.
 
-    `table` is the unit's own, with the budget; `column` names the unit *in the queried table*, or
-    the row of the parent that does (`TableContract.via`): where it is NULL, rows are nobody's, and
-    never read. At most m = `rows_per_unit` rows of one unit are kept in any one stratum, in at most
-    g = `groups_per_unit` strata of a statement. `further` are the other columns of a key of
-    several: together they name a unit, and where any is NULL rows are nobody's.
+    Attributes:
+        table: The unit's own table, lower case, which has the budget.
+        column: The column *of the queried table* that names the unit, or that names the parent's
+            row which leads to the unit (`TableContract.via`). A row where it is NULL is nobody's,
+            and is never read.
+        rows_per_unit: m. At most m rows of a unit are kept in each stratum.
+        groups_per_unit: g. A unit counts in at most g strata of a statement.
+        further: The other columns of a key of several columns. Together with `column` they name the
+            unit; a row where any of them is NULL is nobody's.
     """
 
     table: str
@@ -101,7 +105,8 @@ class Link(NamedTuple):
 
 @dataclass(frozen=True)
 class TableFacts:
-    """Found true of a snapshot: no unit has more than m rows; columns are constant in each unit."""
+    """What was verified of the rows of a snapshot: `bounded`, no unit has more than m rows;
+    `constant`, the columns (lower case) that have one value in all rows of a unit."""
 
     bounded: bool = False
     constant: frozenset[str] = frozenset()
@@ -111,15 +116,24 @@ class TableFacts:
 class TableContract:
     """Everything that is known about one table of the vault without reading its rows.
 
-    `unit` is None for a public or an undeclared table; `key` are the columns of ADD PRIVACY_KEY,
-    SET PU or not; `unique` are the columns (lower case) that alone are PRIMARY KEY or UNIQUE;
-    `collated`: its text may equal other text. `via` is the link that leads to the unit where it is
-    named in another table; `others` are all contracts of the same snapshot, by lower-case name.
-    `account` is the name that its own budget goes by in the ledger, '' where that is the table's:
-    a table that was renamed keeps its account. `engine` is the one that reads its rows. `grants`
-    are the principals (lower case, `*` for all others) that were told whether they may use it. A
-    `hidden` one is not for who asks: a query cannot name it, but the way from a table to its unit
-    may lead through it.
+    Attributes:
+        table: Its name; `columns` are in stored order.
+        unit: Whom it protects; None for a public or an undeclared table.
+        public: Anyone may read its rows.
+        links: The declared links.
+        key: The columns of ADD PRIVACY_KEY, whether SET PU was said or not.
+        unique: The columns (lower case) that are PRIMARY KEY or UNIQUE each by itself.
+        collated: A collation may make its text equal to other text.
+        facts: What was verified of its rows, in this snapshot.
+        snapshot: The number of the state that this contract is of.
+        via: The link that leads to the unit, where another table names it.
+        account: The name of its own budget in the ledger; '' where that is the table's name. A
+            table that was renamed keeps its account.
+        engine: The engine that reads its rows.
+        grants: Principals (lower case, `*` for all others) and whether each may use the table.
+        hidden: The one who asks may not use the table. No query can name it, but the way from
+            another table to its unit may lead through it.
+        others: All contracts of the same snapshot, by lower-case name.
     """
 
     table: str
@@ -231,9 +245,9 @@ def _owners(
 ) -> list[_Owner | None]:
     """Returns the ways from a table's rows to a unit: (unit's table, columns here, link or None).
 
-    A link to a key of one column names the unit itself. Another one leads to a row of its parent,
-    and on from there; None stands for one that does not lead to at most one row, or runs in a
-    circle.
+    A link to the privacy key of a unit's table, where that key is one column, names the unit
+    itself. Any other link leads to a row of its parent, and the parent's own ways go on from there.
+    None stands for a link that may lead to more than one row, or that runs in a circle.
     """
     table, body = tables[name]
     ways: list[_Owner | None] = [(name, keys[name], None)] if name in keys else []

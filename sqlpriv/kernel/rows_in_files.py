@@ -28,7 +28,8 @@ from sqlpriv.errors import OperationalError
 from sqlpriv.kernel.sql.quoting import literal, name
 
 TEXT, PATH = "'(?:[^']|'')*'", r"'(?:[^'*?\[]|'')*'"
-"""A text; and one that DuckDB does not take for a pattern, which other files could match later."""
+"""Patterns of a quoted text, and of one without the characters of file patterns, which other files
+could match later."""
 FORM = (
     r'CREATE VIEW (?:main\.)?(?:[a-zA-Z_][a-zA-Z_0-9]*|"(?:[^"]|"")*") AS SELECT \* FROM '
     rf"(read_parquet\(list_value\({PATH}(?:, {PATH})*\)(?:, \(hive_partitioning = false\))?\)"
@@ -59,7 +60,8 @@ class Listed(NamedTuple):
 
     @property
     def opened(self) -> tuple[str, ...]:
-        """All that is opened to read the rows: a DuckDB file's log, too, which need not be."""
+        """All files that are opened to read the rows; for a DuckDB file also its log, which may
+        not exist."""
         return (*self.paths, f"{self.paths[0]}.wal") if self.inside else self.paths
 
 
@@ -146,9 +148,10 @@ def contents_of_parquet(path: str) -> str:
 def bind_views(connection: duckdb.DuckDBPyConnection, files: Files) -> None:
     """Has DuckDB read which columns the files have now.
 
-    Claim: a statement is written for the types that its rows have. Till it is bound, a view tells
-    the types of the files that it was made of: a file that was written anew with other types would
-    be read by expressions that are not total for them, and a NaN could make a statement fail.
+    Claim: a statement is written for the types that its rows have now. Before DuckDB binds a view
+    again, the view tells the types of the files that it was made of. A file that was since written
+    with other types would be read by expressions that are not total for them, and a NaN could make
+    a statement fail.
     """
     for table in files:
         with suppress(duckdb.Error):  # what cannot be read is refused by `check_files`
@@ -161,7 +164,8 @@ def check_files(connection: duckdb.DuckDBPyConnection, files: Files, known: bool
     Args:
         connection: Of a sealed engine, with the vault attached.
         files: Of all tables.
-        known: It went on before, of the same contents: what a writer may hold now is opened alone.
+        known: The same contents were checked before, so that only files which somebody may be
+            writing now are opened.
 
     Raises:
         OperationalError: It names the table and what to do; nothing was charged.

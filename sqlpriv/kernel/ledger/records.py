@@ -40,9 +40,9 @@ EVERYBODY = Booking()
 
 
 class Account(NamedTuple):
-    """A budget or ceiling in force, how many charges there are, and the most of a unit's loss: in
-    this period, and `in_all`. `rest` (nano) is left by what limits all periods together. `sums` are
-    those of the charges that all this was read from."""
+    """A budget or ceiling in force, the number of charges, and the most that any unit has lost: in
+    this period, and `in_all` periods. `rest` (nano) is what the limit over all periods together
+    leaves. `sums` are the sums of charges from which all this was read."""
 
     budget: Budget
     charges: int
@@ -59,7 +59,7 @@ class Account(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """A state of the vault, its 64-bit hash key and what was found true of its rows."""
+    """A state of the vault, its 64-bit hash key and what was verified of its rows."""
 
     id: int
     hash_key: int

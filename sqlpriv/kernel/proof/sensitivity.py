@@ -2,7 +2,7 @@
 
 Neighbouring databases differ in one unit with all its rows in all tables (DESIGN rule 1). Every
 relation is unit-partitioned (`algebra`, operator by operator), and the renderer keeps, of any unit,
-rows in at most g strata and at most m rows in each of them (`render.bounding`); which of its rows
+rows in at most g strata and at most m rows in each of them (`queries.bounding`); which of its rows
 are kept depends on that unit's rows alone. So adding or removing a unit adds or removes at
 most m kept rows in each of at most g strata, and leaves every other kept row as it was.
 

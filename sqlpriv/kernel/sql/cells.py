@@ -4,8 +4,9 @@ Claim: a cell is the sum over the groups whose levels are its own, and a group w
 level of a stratum, or of one of the query's keys, is in no cell of it. So a row is in one cell of a
 query at most, as `sensitivity` has it. Counts are 64-bit integers, sums are Python's own.
 
-Claim: of bins whose edges are some of finer bins' edges, over one expression, a row's number
-follows from its finer one: it has reached the edges up to where its finer bin begins, and no other.
+Claim: where the edges of coarse bins are among the edges of finer bins over the same expression, a
+row's coarse bin follows from its finer bin: the row has reached exactly those coarse edges that are
+not above the beginning of its finer bin.
 """
 
 import math
@@ -20,8 +21,8 @@ from sqlpriv.kernel.terms import algebra as a
 
 
 def listed_cells(queries: Sequence[a.Query]) -> dict[str, a.Key]:
-    """Returns the columns that hold levels, and whose: s0, … of the strata, k0, … of all keys but
-    bins that finer ones tell."""
+    """Returns the columns that hold levels, each with its key: s0, s1, … for the strata, and k0,
+    k1, … for the keys, except for bins that follow from finer bins."""
     strata = dict.fromkeys(key for query in queries for key in query.strata)
     keys = dict.fromkeys(key for query in queries for key in query.keys)
     return {f"s{i}": key for i, key in enumerate(strata)} | {
@@ -55,7 +56,7 @@ def added_up(
         stratum = measured[_cell_numbers(levels(query.strata), rows)]
         cell = _cell_numbers([(stratum, a.shape(query)[0]), *levels(query.keys)], rows)
         dense = np.zeros(math.prod(a.shape(query)) + 1, columns[name].dtype)
-        np.add.at(dense, cell, columns[name])  # what is in no cell, into the last place
+        np.add.at(dense, cell, columns[name])  # groups of no cell go to the last place
         exact[query] = dense[:-1].tolist()
     return exact
 
@@ -63,7 +64,7 @@ def added_up(
 def _levels(
     key: a.Key, named: Mapping[a.Key, str], columns: Mapping[str, NDArray[Any]]
 ) -> NDArray[Any]:
-    """Returns the level of each group; of bins, what the finest of their expression says."""
+    """Returns the level of each group; for bins, from the finest bins of their expression."""
     if (finest := _finest(key, named)) is key or key in named:
         return columns[named[key]]
     ends = [k.expr.edges if isinstance(k.expr, a.Bin) else () for k in (key, finest)]
@@ -72,7 +73,7 @@ def _levels(
 
 
 def _finest(key: a.Key, keys: Iterable[a.Key]) -> a.Key:
-    """Returns the key of the most bins that tells the bins of this one; itself, if none does."""
+    """Returns the key with the most bins from which this key's bins follow; itself if none is."""
     return max(
         (other for other in keys if _tells(other, key)), key=lambda x: len(x.values), default=key
     )

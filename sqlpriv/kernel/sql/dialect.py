@@ -4,9 +4,10 @@ Claim: both values of `Dialect` write the same functions of a row, so a query ha
 cells in either engine (`tests/engines`). Where an engine's own function differs (Spark's `floor`
 gives a BIGINT and saturates), its form is put together of ones that do not.
 
-Claim: no text from outside can end where it stands. Identifiers are quoted, the quote doubled. Text
-literals of DuckDB are quoted so, too; those of Spark, where a backslash escapes a quote, are
-hexadecimal digits, and so are the names of tables, so that none is that of a part of the statement.
+Claim: no text from outside can close its own quotes. Identifiers are quoted, and a quote inside is
+doubled; so are DuckDB's text literals. In Spark, where a backslash escapes a quote, text literals
+are written as hexadecimal digits. So are Spark's names of tables, which therefore never equal the
+name of a part of the statement (`rows`, `kept`).
 
 Claim: no row makes Spark's text fail with `spark.sql.ansi.enabled` off, as it is (`SETTINGS`).
 
@@ -67,11 +68,13 @@ class Dialect:
         return self.fill(self.forms[name], *texts)
 
     def fill(self, form: str, *texts: object, **named: str) -> str:
-        """Returns a text over other ones. Where Spark's would write a long first one again and
-        again, which round(round(x) * y) does 15 times at each step, that one is named.
+        """Returns a form filled with texts. Where Spark's form repeats a long first text, that text
+        gets a name and is written once: nested, round(round(x) * y) would write it 15 times at each
+        step.
 
-        Claim: it is the same function of the row. What is named is computed where it stands; its
-        name is unquoted, and no other text has it free: each stands inside the step that names it.
+        Claim: it is the same function of the row. The named text is computed where the form stands.
+        The name is not quoted, and no other text refers to it by chance, since every use stands
+        inside the step that names it.
         """
         first = str(texts[0]) if texts and self.hexed and form.count("{0}") > 1 else ""
         if len(first) < 1_000:  # Spark compiles no function of an array, so this is faster
@@ -116,8 +119,8 @@ class Dialect:
         raise KernelError("this value has no literal")
 
     def like(self, text: str, pattern: str, escape: str, fold: bool) -> str:
-        """Returns whether a text is LIKE a pattern. Without ESCAPE a backslash is a character like
-        others: in Spark one escapes that the pattern does not have."""
+        """Returns the text of LIKE. Without ESCAPE a backslash is a character like others: Spark is
+        given an escape character that the pattern does not hold."""
         text = self.form("ilike" if fold else "like", text, self.literal(pattern))
         if self.hexed:
             free = (

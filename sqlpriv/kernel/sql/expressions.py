@@ -20,12 +20,13 @@ KEPT = {
     "UBIGINT": "HUGEINT",
     "DOUBLE": "DOUBLE",
 }
-"""Types of stored integers that are no BIGINT, to what holds them; a computed one is a DOUBLE."""
+"""Types of stored integers other than BIGINT, each with a type that holds its values. Computed
+integers are DOUBLE."""
 
 
 class Expressions:
-    """The columns of a relation: by lower-case name the column, its text and its type, or what
-    Derive makes it of; and the FROM that they are of."""
+    """The columns of a relation and its FROM. By lower-case name: each column, its text and its
+    type, and the expression of each column that Derive made."""
 
     def __init__(self, dialect: Dialect) -> None:
         self.dialect = dialect
@@ -56,7 +57,8 @@ class Expressions:
     def type(self, expr: a.Expr) -> Type:
         """Returns the checked type of an expression; each is checked once in a whole relation.
 
-        They are told apart as objects: Lit(True) equals Lit(1), and only one of them is a number.
+        Expressions are told apart as objects, not by equality: Lit(True) equals Lit(1) in Python,
+        and only one of them is a number.
         """
         if id(expr) not in self.checked:
             self.checked[id(expr)] = expr, check(expr, self.types)
@@ -135,8 +137,8 @@ class Expressions:
         raise KernelError("this expression has no rendering")
 
     def root(self, expr: a.Roots, arg: str) -> str:
-        """Returns the number of `Roots` as text, from its argument's, which is no NaN. Nothing
-        fails: its root is of [0, 1]."""
+        """Returns the text of the number of `Roots`, over the text of its argument, which is no
+        NaN. It cannot fail: the root is taken of a number in [0, 1]."""
         literal, x = self.dialect.literal, self.dialect.cast(arg, "DOUBLE")
         if not self._within(expr.arg, expr.start, expr.stop):
             x = self.clamp(x, expr.start, expr.stop)
@@ -144,19 +146,20 @@ class Expressions:
         return self.dialect.form("below", f"sqrt(sqrt({place})) * {literal(a.ROOTS)}")
 
     def bins_of_root(self, expr: a.Roots, number: str) -> str:
-        """Returns the text of a bin, from that of its `Roots.number`: the edges up to it. The list
-        has an item for each number, 0 to ROOTS."""
+        """Returns the text of a bin over the text of its `Roots.number`: how many edges are
+        reached. The list has an item for each number, 0 to ROOTS."""
         reached = [expr.number(edge) for edge in expr.edges if isinstance(edge, int | float)]
         bins = [bisect_right(reached, number) for number in range(int(a.ROOTS) + 1)]
         return self.dialect.item(bins, number, "INTEGER")
 
     def late_value(self, expr: a.Expr, column: str) -> tuple[str, str, str]:
-        """Returns what rows are grouped by, the key's value as a text over the column of that, and
-        a bin's argument likewise, if that follows, too.
+        """Returns three texts: by what rows are grouped; the key's value, over the column of that;
+        and the argument of a bin, over the same column, or "" where it does not follow.
 
-        Claim: rows of one group have one value. Bins follow from their root's number, and from the
-        whole number itself, where its declared interval has no more of them than there are roots;
-        the text of an ENUM from its place in the type's labels, of which no two are one text.
+        Claim: rows of one group have one value. A bin follows from the number of its `Roots`. It
+        also follows from the whole number itself, which is used where the declared interval has no
+        more numbers than there are roots. The text of an ENUM follows from its place among the
+        type's labels, which are all different.
         """
         if isinstance(expr, a.Roots):
             value = self._once(self._number(expr.arg))
@@ -174,8 +177,9 @@ class Expressions:
         return self.dialect.form("clamp", text, *map(self.dialect.literal, (low, high)))
 
     def _number(self, expr: a.Expr) -> str:
-        """Returns the value; of a number, without NaN: a literal, or a column as stored, has none.
-        Spark would make a double of a literal to ask that, and 2^53 of 2^53 + 1."""
+        """Returns the value, and NULL for a NaN. Literals, and columns of types without NaN, are
+        not tested: Spark would turn a literal into a double for the test, and 2^53 + 1 into
+        2^53."""
         plain = self.plain(expr) or self.type(expr) not in NUMBERS or isinstance(expr, a.Lit)
         return self.value(expr) if plain else self.dialect.form("number", self.value(expr))
 
@@ -191,8 +195,9 @@ class Expressions:
         return ends is not None and low <= ends[0] and ends[1] <= high
 
     def _once(self, text: str) -> str:
-        """Returns a column of the text's value, made below: the same rows, `SELECT *, text`. Macros
-        write an argument up to six times, and the engine plans each. Joins have no one row."""
+        """Returns a column that holds the text's value, computed once in a subquery of the same
+        rows (`SELECT *, text`). Macros write their argument up to six times, and the engine would
+        plan each. A join has no alias for a whole row, so there the text is returned as it is."""
         if text not in self.layers and self.base.endswith(f" AS {ROW}"):
             alias, taken = f"sqlpriv_once{len(self.layers)}", " ".join(self.texts.values()).lower()
             while self.dialect.identifier(alias) in taken:  # of any name
@@ -205,10 +210,12 @@ class Expressions:
         return f"{ROW}.{self.layers[text]}" if text in self.layers else text
 
     def summand(self, query: a.Query) -> tuple[str, str] | None:
-        """Returns what is added up of a row, an integer, a value or NULL, and how; None for 1.
+        """Returns the text of what a row adds (an integer, a value or NULL), and the form of the
+        aggregate; None for a query that counts all rows.
 
-        Claim: a sum of whole numbers is one of `2 x - lower - upper`, as its lattice has it, made
-        of exact sums of x and of 1: HUGEINT holds twice 2^62 of each of 2^62 rows.
+        Claim: a sum of whole numbers is the sum of `2 x - lower - upper`, as its lattice says. It
+        is made of the exact sums of x and of 1: HUGEINT holds the sum of 2^62 rows, each of twice
+        2^62.
         """
         if isinstance(query, a.Sum):
             grid = lattice_of(query, type_ := self.type(query.of))
@@ -229,18 +236,19 @@ class Expressions:
     def summand_of_group(
         self, query: a.Query, groups: list[tuple[a.Bin, str, str, str]]
     ) -> tuple[str, str] | None:
-        """Returns the same where it follows from what a joint group's rows share, and is written
-        once for them; None where it does not.
+        """Returns what `summand` returns where that follows from what the rows of a joint group
+        share, so that it is written once for the group; None where it does not follow.
 
-        Claim: rows of a group have one bin, and one value where `late_value` says so. A sum of that
-        is the clamped number times the rows. A bin is NULL where its argument is NULL or NaN, and
-        only there: so of a group all rows have a value, or none.
+        Claim: the rows of a group have one bin, and one value where `late_value` says so. A sum of
+        such a value is the clamped number times the rows of the group. A bin is NULL where its
+        argument is NULL or NaN, and only there; so either all rows of a group have a value, or
+        none has.
 
         Args:
             query: What is added up.
-            groups: The keys that list all bins of an expression: that, the joint group's column,
-                the bin as a text over it, or "" where it is the column, and the bin's argument, or
-                "" where it is not known.
+            groups: Of each key that lists all bins: the expression, the joint group's column, the
+                bin as a text over that column ("" where the column is the bin), and the bin's
+                argument over it ("" where it does not follow).
         """
         for bins, column, bin_text, value in groups:
             number_texts = {bins: bin_text or column} | ({bins.arg: value} if value else {})
@@ -254,11 +262,12 @@ class Expressions:
         return None
 
     def lattice_text(self, of: a.Expr, grid: Lattice, lower: Number, upper: Number) -> str:
-        """Returns NULL, or an integer: a whole number, clamped, or a real's step within ±steps.
+        """Returns the text of NULL or an integer: a whole number, clamped, or the step of a real
+        number, within ±steps.
 
-        Claim: a column that is clamped to the sum's own interval needs no second clamp where both
-        ends come to ±steps. Subtraction, division and rounding are the engine's as they are taken
-        here, and monotone: what lies between the ends comes to no more.
+        Claim: a column that is already clamped to the sum's own interval needs no second clamp,
+        where both ends of the interval come to ±steps. The engine subtracts, divides and rounds as
+        is done here, and all three are monotone, so a value between the ends stays between ±steps.
         """
         type_, plain = self.type(of), self.plain(of)
         if type_ is Type.INTEGER:
@@ -266,7 +275,7 @@ class Expressions:
                 return self._layer_column(self.value(of))
             ends = int(lower), int(upper)
             whole = self.dialect.cast(self.clamp(self._number(of), *ends), "BIGINT")
-            # above 2^53 the end that a double was clamped to may have been rounded
+            # Above 2^53 the end to which a double was clamped may have been rounded.
             return self.clamp(self.stored_text(of) if plain else whole, *ends)
         middle, step = float(grid.middle), float(grid.step)
         numbers = *map(self.dialect.literal, (middle, step)), grid.steps

@@ -7,7 +7,7 @@ A batch of queries over one relation is one statement, if the same rows are kept
 3. `joint`  kept rows counted and added up by strata and keys, exactly (BIGINT, HUGEINT);
 4. `coded`  strata and keys as numbers of their levels; `cells` adds each query's up from these.
 
-What the rows are of, and how expressions are written, is told in `relations`.
+`relations` says how the rows of a relation are written, and `expressions` how row expressions are.
 """
 
 import math
@@ -31,10 +31,11 @@ from sqlpriv.kernel.terms.operations import columns_read
 
 KEEP_ALL = "SELECT * FROM rows"
 MOST_GROUPS = 2**16
-"""Joint groups, at most, of queries that are read together before they are asked."""
+"""The most joint groups of a statement into which queries are put that are only asked later."""
 MOST_LEVELS = 1_000
-"""Of keys of one statement for Spark, if it is of several queries, and 32 for each key besides: at
-most 31 keys. Each may nest two subqueries more, and Spark resolves 100 that are nested."""
+"""The limit of a statement of several queries for Spark: the lengths of its keys' lists, and 32 for
+each key, add up to no more, so it has at most 31 keys. Each key may nest two more subqueries, and
+Spark resolves at most 100 that are nested."""
 MACROS = "".join(
     (resources.files("sqlpriv._udfs") / f"{name}.sql").read_text("utf-8")
     for name in ("clamp", "number", "quantise")
@@ -43,8 +44,15 @@ MACROS = "".join(
 
 
 class Rendered(NamedTuple):
-    """A statement, which of its columns each query adds up, the engine that it is for, and the
-    lists that it reads besides, each with the SELECT that makes it: see `BoundedRows.halves`."""
+    """A statement for an engine.
+
+    Attributes:
+        sql: Its text.
+        values: The column that each query adds up.
+        engine: The name of the engine.
+        lists: The lists of units that the statement reads, each with the SELECT that makes it: see
+            `BoundedRows.halves`.
+    """
 
     sql: str
     values: dict[a.Query, str]
@@ -53,13 +61,14 @@ class Rendered(NamedTuple):
 
 
 def render(queries: Sequence[a.Query], contract: TableContract, hash_key: int) -> Rendered:
-    """Returns the statement that answers queries of one relation and, where rows are left out, one
-    list of strata.
+    """Returns the statement that answers queries of one relation. Where bounding leaves rows out,
+    the queries have one list of strata.
 
-    Its columns: the levels of strata and keys (`cells.listed_cells`; what has none has the number
-    after the last), and exact integers: `n`, kept rows (BIGINT), and `a0`, …, each of a
-    `Expressions.summand`.
-    A `Distinct` is alone: different values of joint groups do not add up into larger cells.
+    The statement's columns are the levels of strata and keys (`cells.listed_cells`; a value that is
+    not listed has the number after the last level), and exact integers: `n`, the kept rows
+    (BIGINT), and `a0`, `a1`, …, one for each `Expressions.summand`. A `Distinct` has a statement of
+    its own, because the numbers of different values in joint groups do not add up to those in
+    larger cells.
     """
     if len(queries) > 1 and any(isinstance(query, a.Distinct) for query in queries):
         raise KernelError("different values are counted by a statement of their own")
@@ -69,9 +78,10 @@ def render(queries: Sequence[a.Query], contract: TableContract, hash_key: int) -
     scope = Scope(queries[0].source, contract, hash_key=hash_key, used=used, lists=lists)
     levelled, strata = listed_cells(queries), queries[0].strata
     scope.keep_units = not _keeps_all(scope, strata)
-    # windows carry every row: levels, in as few bytes as hold them, are smaller than values;
-    # values that a collation calls equal, but a list does not, would share one row's level;
-    # where a filter, join or union may leave no row, groups of values would tell it (`_byte`)
+    # Rows are grouped by values, and levels are found afterwards (`late`), except in three cases.
+    # Where rows are ranked, a window carries every row, and levels take fewer bytes than values.
+    # With a collation, values that it calls equal, but a list does not, would share one level.
+    # Where a filter, join or union may leave no row, groups of values would tell that (`_byte`).
     late = (
         scope.of_one_table
         and not scope.predicates
@@ -145,16 +155,18 @@ def render(queries: Sequence[a.Query], contract: TableContract, hash_key: int) -
 def joint_batches(
     asked: Sequence[a.Parts], ahead: Sequence[a.Parts], contract: TableContract
 ) -> list[list[a.Parts]]:
-    """Returns which queries are one statement each: those of one relation whose rows are the same.
+    """Returns the queries of each statement: queries of one relation, of the same kept rows.
 
-    Claim: parts of one answer are in one statement, so they are of the same kept rows: rows are
-    ranked by what a statement uses of them, so that another one may keep others (`bounding`).
+    Claim: the parts of one answer are in one statement, so they are of the same kept rows. A
+    statement ranks rows by the columns that it uses, so another statement may keep other rows
+    (`bounding`).
 
     Args:
-        asked: Are in as few statements as can be: one, where DuckDB reads. Spark does not
-            resolve the many subqueries that the keys of many marginals make.
-        ahead: Join one where that keeps its joint groups few; they would be too many of several
-            columns' bins. It goes by the lengths of public lists.
+        asked: The queries that are asked now. They are put into as few statements as possible: one
+            for DuckDB. Spark does not resolve the many subqueries of many marginals' keys.
+        ahead: Queries that are asked later. They are put into a statement only if its joint groups
+            stay few, which the bins of several columns would not; the lengths of public lists
+            decide it.
     """
     scopes = {
         source: Scope(source, contract)
@@ -186,15 +198,17 @@ def _resolves(queries: Sequence[a.Query]) -> bool:
 def render_groups(
     source: a.Relation, exprs: Sequence[a.Expr], contract: TableContract, hash_key: int
 ) -> str:
-    """Returns the statement that counts units by values: them and, last, `n`, units less one.
+    """Returns the statement that counts units by value: its columns are the values and, last, `n`,
+    the number of units less one.
 
-    Claim: a unit adds 1 to at most m values (pairs and more are one value; NULL is one like
-    another), m being the rows that are kept of it: its different ones are ranked by a keyed hash,
-    as rows are in `bounding`. Subtracting the same 1 from every count, and leaving out what is then
-    0, moves no count further; and no value that one unit alone has is even drawn for.
+    Claim: a unit adds 1 to the counts of at most m values, m being the rows that are kept of a
+    unit: its different values are ranked by a keyed hash, as rows are in `bounding`. A pair, or a
+    longer row of values, is one value, and NULL is a value like another. Subtracting the same 1
+    from every count, and leaving out the values whose count is then 0, moves no count further. So
+    no noise is ever drawn for a value that one unit alone has.
     """
     scope = Scope(source, contract, hash_key=hash_key, used=columns_read((source, *exprs)))
-    loose = has_collation(contract)  # a spelling may be one unit's own
+    loose = has_collation(contract)  # of texts that are equal, one spelling may be one unit's own
     types = [scope.type(expr) for expr in exprs]
     if not types or not {*types} <= {Type.INTEGER, Type.INTEGER if loose else Type.TEXT}:
         raise Refused("keys that are selected are whole numbers, or text without a collation")
@@ -216,12 +230,14 @@ def render_groups(
 
 
 def _byte(sizes: Mapping[str, int], scope: Scope) -> str:
-    """Returns one number of all levels of a row; "" where there are none, or a byte is too small.
+    """Returns the text of one number for all levels of a row, which a byte holds; "" where there
+    are no keys, or a byte is too small.
 
-    Claim: to group by a byte the engine sets up a table of all its values in each scan, before a
-    row comes. Other keys are hashed, and the first row of each scan sets up 2 MB, about 150 µs: it
-    told whether a planted unit is there. Groups are the same: rows of one number have one level of
-    each key, NULL as the one after the last.
+    Claim: grouping by this number gives the same groups: rows with one number have one level of
+    each key, and NULL counts as the level after the last. Why it is done: to group by a byte the
+    engine sets up a table of all 256 values in each scan, before any row comes. Other keys are
+    hashed, and the first row of a scan then sets up 2 MB, which takes about 150 µs: that time told
+    whether a planted unit was there.
     """
     number = " + ".join(
         f"coalesce({column}, {n}) * {math.prod(m + 1 for m in [*sizes.values()][i:])}"
@@ -246,7 +262,7 @@ def _narrow(key: a.Key, text: str, scope: Scope) -> str:
 def _rows(columns: Mapping[str, str], scope: Scope, strata: Sequence[a.Key], levelled: bool) -> str:
     selected = "".join(f", {text} AS {column}" for column, text in columns.items())
     listed = [f"({columns[f's{i}']}) IS NOT NULL" for i in range(len(strata))]
-    # a stratum that is not listed takes no unit's place
+    # A stratum that is not listed is not counted among the g strata of a unit.
     return f"SELECT {scope.owner} AS u{selected}{scope.source(*(listed if levelled else ()))}"
 
 
@@ -261,27 +277,28 @@ def _keeps_all(scope: Scope, strata: Sequence[a.Key]) -> bool:
 def bounding(columns: Mapping[str, str], scope: Scope, strata: Sequence[a.Key]) -> str:
     """Returns the SELECT that keeps, of each unit, m rows in each of g strata.
 
-    Claim: what is kept of a unit depends on that unit's rows alone, and the strata kept of it on
-    its unit, its strata, the relation and the snapshot's key alone. Strata are ranked by
-    hash(key, unit, stratum), rows by hash(key, unit, stratum, everything used of the row): no row
-    number, no row order. Columns that are UNIQUE in their tables are among what is used: of ten
-    rows that differ in nothing else, each is as likely to be kept. Where hashes are equal, which
-    whoever writes the expressions can bring about whatever the key is, what was hashed decides:
-    left to the engine, a tie goes by where the rows lie among those of other units. Rows that are
-    still equal are so in all that is used.
+    Claim: which rows of a unit are kept depends on that unit's rows alone. Which strata of it are
+    kept depends only on the unit, its strata, the relation and the snapshot's key. Strata are
+    ranked by hash(key, unit, stratum), rows by hash(key, unit, stratum, all that the statement uses
+    of the row); no row number and no order of rows enters. Columns that are UNIQUE in their tables
+    are among what is used, so that of ten rows which differ in nothing else, each is as likely to
+    be kept. Where hashes are equal, the hashed values decide. Whoever writes the expressions can
+    make hashes equal, whatever the key is, and the engine would settle a tie by where the rows lie
+    among those of other units. Rows that are still equal do not differ in anything that is used.
 
     Claim: a unit that has at most m rows in each of at most g strata passes both tests with every
-    row. So units are counted, and only the rows of those beyond are ranked: a window over all rows
-    costs ten times as much. Of a table whose declared bound it is, `BoundedRows.halves` says whose
-    rows need not even be counted. Without strata a unit has one, and g is 1 at least: its rows are
-    counted. Each row is in one of the two parts, as no unit's name is NULL. A row of NULLs is
-    counted, met and ranked with them, and left out at last: so the first row of a unit, and the
-    first unit beyond its bounds, set up no table and no window that is not there.
+    row. So units are counted, and only the rows of units beyond a bound are ranked: a window over
+    all rows costs ten times as much. For the declared bound of a table, `BoundedRows.halves` says
+    which rows need not even be counted. A statement without strata has one stratum, and g is at
+    least 1, so there only a unit's rows are counted. Each row is in exactly one of the two parts,
+    since no unit's name is NULL. A row of NULLs is counted, joined and ranked with the rows of
+    units, and left out at the end: so neither the first row of a unit nor the first unit beyond its
+    bounds sets up a hash table or a window that would otherwise not be there.
 
-    Where the pass is left out: bounding is a function B of the table, and the mechanism is M ∘ B.
-    If the snapshot was found to satisfy its bound, B(table) = table for this very table, so
-    M(table) *is* M(B(table)): the sensitivity proof, which is about B, holds unchanged. That it was
-    found, when the owner declared it, is listed under Known limits (README.md).
+    Claim: the pass may be left out where the snapshot was verified to satisfy the bound. Bounding
+    is a function B of the table, and the mechanism is M ∘ B. For such a table B(table) = table, so
+    M(table) *is* M(B(table)), and the sensitivity proof, which is about B, holds unchanged. What
+    the verification itself tells is listed under Known limits (README.md).
     """
     if _keeps_all(scope, strata):
         return KEEP_ALL
@@ -309,10 +326,11 @@ def _columns_of(expr: a.Expr, scope: Scope) -> frozenset[str]:
 
 
 def verifying(contract: TableContract) -> str:
-    """Returns a query of one row: does no unit have more than m rows, and then, of each column:
-    does it never vary inside a unit (NULL being a value of its own)?
+    """Returns a query of one row of truths: first, whether no unit has more than m rows; then, for
+    each column, whether it has one value inside each unit (NULL is a value of its own).
 
-    The text says nothing of domains, so that declaring one is no reason to read the rows again.
+    The text does not name domains, so that declaring one does not make it a new query, which would
+    read the rows again.
     """
     scope = Scope(a.Scan(contract.table), contract)
     steady, facts = [], [f"coalesce(max(n), 0) <= {scope.unit.rows_per_unit}"]

@@ -32,24 +32,27 @@ the accents of a pattern before it is matched: with the escape "e", a pattern th
 would end with its escape after folding. No character folds to one of these."""
 
 SANE = "CASE WHEN {0} BETWEEN DATE '100000-01-01 (BC)' AND DATE '200000-01-01' THEN {0} END"
-"""A moment whose week, beginning and distance DuckDB can tell: near the ends of time it raises."""
+"""The timestamps for which DuckDB computes week, beginning and distance; it raises an error nearer
+to the ends of time."""
 
 
 MAX_SCALE = 18
-"""Most digits behind the point to which `scale` rounds, and before it, with a minus; half a unit
-goes away from zero."""
+"""The most digits behind the point to which `scale` rounds, and, with a minus, before it. A half is
+rounded away from zero."""
 
 NEAR = SANE.replace("100000", "90000").replace("200000", "90000")
-"""A moment from whose distances to others, in microseconds, no 64 bits overflow."""
+"""A timestamp whose distance in microseconds to any other fits 64 bits."""
 
 
 class Operation(NamedTuple):
     """One function or operator.
 
-    It `takes` arguments of these types, all of one, but integers and reals may mix, and `gives`
-    a type: None for that of the arguments (REAL where they mix). `sql` is its text over rendered
-    arguments: {0}, {1}; or {all}, joined by `joiner`. How it `reads` a bare column: "stored",
-    "value" (clamped to its interval) or "double" (the value, cast to DOUBLE).
+    Attributes:
+        takes: The types of its arguments, which are all of one type; integers and reals may mix.
+        gives: Its own type; None for that of the arguments (REAL where they mix).
+        sql: Its text over rendered arguments: {0}, {1}; or {all}, joined by `joiner`.
+        reads: How it sees a bare column: "stored", "value" (clamped to its interval) or "double"
+            (the value, cast to DOUBLE).
     """
 
     takes: AbstractSet[Type]
@@ -266,8 +269,9 @@ def check(expr: a.Expr, types: Mapping[str, Type]) -> Type:
 
 @lru_cache(256)
 def _rises_at_edges(roots: a.Roots, of: Type) -> bool:
-    """Returns whether the number rises at each edge, from the value before it; x is of that type.
-    It is kept: it follows from the numbers, and equal ones have one answer."""
+    """Returns whether the number of `Roots` rises at each edge, compared with the largest value
+    below it; the argument is of that type. The answer is cached, since it follows from the
+    numbers."""
     at = [float(edge) for edge in roots.edges if isinstance(edge, int | float)]
     apart = 1 if of is Type.INTEGER else 0  # or, beyond 2^53, as far as doubles are
     before = (min(e - apart, math.nextafter(e, -math.inf)) for e in at)

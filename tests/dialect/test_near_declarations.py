@@ -53,3 +53,9 @@ def test_the_price_is_written_in_one_word():
 )
 def test_statements_of_duckdb_stay_its_own(text):
     assert len(read(text)) == 1
+
+
+@pytest.mark.parametrize("name", ["rap++", "RAP ++", '"rap++"'])
+def test_a_method_with_signs_in_its_name_needs_no_quotes(name):
+    (statement,) = read(f"CREATE SYNTHETIC TABLE s AS SELECT a FROM t USING {name}")
+    assert statement.method == "rap++"

@@ -57,7 +57,7 @@ def _create_table(c: TokenCursor) -> cmd.CreateSynthetic | cmd.DrawFromModel:
     if not c.accept("USING"):
         hint = "write USING mst or USING independent after the SELECT"
         raise c.refuse(f"expected USING and a method, found {c.peek().shown}", hint)
-    method = c.name("the name of a method").lower()
+    method = _method(c)
     options = c.options() if c.accept("OPTIONS") else ()
     c.end()
     return cmd.CreateSynthetic(name, select, method, options, or_replace, c.since(first), first.pos)
@@ -113,12 +113,18 @@ def _create_schema(c: TokenCursor) -> cmd.CreateSyntheticSchema:
     if not c.accept("USING"):
         hint = "write USING aim OPTIONS (epsilon = 1) after the tables"
         raise c.refuse(f"expected USING and a method, found {c.peek().shown}", hint)
-    method = c.name("the name of a method").lower()
+    method = _method(c)
     options = c.options() if c.accept("OPTIONS") else ()
     c.end()
     return cmd.CreateSyntheticSchema(
         name, tables, method, options, or_replace, c.since(first), first.pos
     )
+
+
+def _method(c: TokenCursor) -> str:
+    """Reads the name of a method, lower case; `rap++` needs no quotes."""
+    name = c.name("the name of a method").lower()
+    return name + "++" * (c.accept("++") or c.accept("+", "+"))
 
 
 def _table_columns(c: TokenCursor) -> cmd.TableColumns:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
@@ -129,6 +130,10 @@ def _describe(shell: Shell, argument: str) -> None:
         _tables(shell, "")
 
 
+_DECLARED_TABLE = re.compile(r'(?:ALTER TABLE|(?:GRANT|REVOKE) SELECT ON) ("(?:[^"]|"")*"|\S+) ')
+"""The table that a statement of SHOW PRIVACY DECLARATIONS is about."""
+
+
 def _schema(shell: Shell, argument: str) -> None:
     """Prints tables as the SQL that declares them again; all of it is public."""
     catalog = shell.catalog()
@@ -143,15 +148,27 @@ def _schema(shell: Shell, argument: str) -> None:
     declarations = shell.session.statements("\n".join(lines))
     for name in wanted_tables:
         with reading_duckdb(shell.session):
-            described = shell.session.execute(
-                f"SELECT * FROM duckdb_columns() WHERE table_name = {literal(name)}"
-            ).table
-        rows = described.to_pylist() if described is not None else []
-        lines = [_column_line(row, row is rows[-1]) for row in rows]
+            rows = _catalog_rows(shell, "duckdb_columns()", name)
+            keys = _catalog_rows(shell, "duckdb_constraints()", name)
+        keys = [key for key in keys if key["constraint_type"] in ("PRIMARY KEY", "UNIQUE")]
+        lines = [_column_line(row, row is rows[-1] and not keys) for row in rows]
+        for key in keys:
+            columns = ", ".join(map(quote_name, key["constraint_column_names"]))
+            lines.append(
+                f"    {key['constraint_type']} ({columns}){'' if key is keys[-1] else ','}"
+            )
         shell.say("\n".join([f"CREATE TABLE {quote_name(name)} (", *lines, ");"]))
         for declaration in declarations:
-            if declaration.startswith((f"ALTER TABLE {name} ", f"ALTER TABLE {quote_name(name)} ")):
+            of = _DECLARED_TABLE.match(declaration)
+            if of and of[1] in (name, quote_name(name)):
                 shell.say(f"{declaration};")
+
+
+def _catalog_rows(shell: Shell, of: str, table: str) -> list[dict[str, Any]]:
+    """Returns the rows of one of DuckDB's table functions about a table."""
+    sql = f"SELECT * FROM {of} WHERE table_name = {literal(table)}"
+    described = shell.session.execute(sql).table
+    return described.to_pylist() if described is not None else []
 
 
 def _column_line(column: Mapping[str, Any], is_last: bool) -> str:

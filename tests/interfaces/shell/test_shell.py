@@ -221,8 +221,12 @@ def test_schema_synth_and_describe():
         "ALTER TABLE people SET PRIVACY (",
         "    COLUMN sex IN (1, 2)",
         ");",
+        "GRANT SELECT ON people TO 'ada';",
         "ALTER TABLE peoples SET PRIVACY (PUBLIC);",
     ]
+    keys = exact(
+        constraint_type=["NOT NULL", "PRIMARY KEY"], constraint_column_names=[["sex"], ["sex"]]
+    )
     declared = exact(declaration=lines)
     columns = exact(
         column_name=["sex", "mood"], data_type=["TINYINT", "ENUM()"], is_nullable=[False, True]
@@ -230,15 +234,18 @@ def test_schema_synth_and_describe():
     of_people = "SELECT * FROM duckdb_columns() WHERE table_name = 'people'"
     script = {
         of_people: columns,
+        of_people.replace("duckdb_columns", "duckdb_constraints"): keys,
         "DESCRIBE people": described,
         "SHOW PRIVACY DECLARATIONS": declared,
     }
     _, out, err, _ = piped(".schema People\n\\d people\n\\d\n.synth\n.synth x", script=script)
     assert err == ""
     assert (
-        'CREATE TABLE "people" (\n    "sex" TINYINT NOT NULL,\n    "mood" VARCHAR  -- an ENUM'
+        'CREATE TABLE "people" (\n    "sex" TINYINT NOT NULL,\n    "mood" VARCHAR,  -- an ENUM'
         in out
     )
+    assert '\n    PRIMARY KEY ("sex")\n);\n' in out  # else a KEY without a bound is refused again
+    assert "GRANT SELECT ON people TO 'ada';" in out
     assert "ALTER TABLE people SET PRIVACY (\n    COLUMN sex IN (1, 2)\n);" in out
     assert "peoples" not in out
     assert "column_name" in out

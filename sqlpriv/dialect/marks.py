@@ -8,7 +8,16 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from sqlpriv.statements.keywords import REAL_AVERAGE, SAME_REAL, SAME_TEXT, TITLES, WHOLE_AVERAGE
+from sqlpriv.statements.keywords import (
+    REAL_AVERAGE,
+    REAL_QUOTIENT,
+    SAME_QUOTIENT,
+    SAME_REAL,
+    SAME_TEXT,
+    TITLES,
+    WHOLE_AVERAGE,
+    WHOLE_QUOTIENT,
+)
 
 MARK = "\0"
 SHOWN_NAME = "shown_name"
@@ -18,6 +27,9 @@ _TEXTS = {
     **TITLES,
     SAME_REAL: "(CASE WHEN typeof({x}) SIMILAR TO '.*INT.*'"
     f" THEN error('{WHOLE_AVERAGE}: {REAL_AVERAGE}') ELSE {{x}} END)",
+    SAME_QUOTIENT: "(CASE WHEN typeof({x}) SIMILAR TO '.*INT.*' AND typeof({y}) SIMILAR TO"
+    f" '.*INT.*' THEN error('{WHOLE_QUOTIENT}: {REAL_QUOTIENT}')"
+    " ELSE ({x}) / nullif({y}, 0) END)",
     SAME_TEXT: f"(CASE WHEN regexp_full_match(typeof({{x}}), '{_ALIKE}')"
     " THEN CAST({x} AS VARCHAR) ELSE error('dialects write numbers with a point, moments and truth"
     " in different ways: leave the cast to text out') END)",
@@ -85,7 +97,8 @@ def _without_marks(node: exp.Expr) -> exp.Expr:
         return exp.Var(this=inside)
     elif function_name(node) in _TEXTS:
         text = _TEXTS[function_name(node)]
-        return exp.Var(this=text.format(x=duckdb_text(node.expressions[0])))
+        arguments = map(duckdb_text, node.expressions)
+        return exp.Var(this=text.format(**dict(zip("xy", arguments, strict=False))))
     elif mark := marked_name(node):
         return exp.Var(this=mark.removeprefix(MARK))
     elif isinstance(node, exp.Anonymous | exp.Identifier) and isinstance(node.this, str):

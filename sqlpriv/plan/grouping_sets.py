@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import replace
-from itertools import islice
 
-from sqlpriv.errors import DataError
+from sqlpriv.errors import DataError, Refused
+from sqlpriv.kernel.terms.algebra import Distinct
 from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.plan.aggregates.calls import Aggregate
 from sqlpriv.plan.aggregates.estimators import StatementOptions, choose_estimator
 from sqlpriv.plan.aggregates.quantile_method import choose_quantile_methods
 from sqlpriv.plan.aggregates.rewrites import GroupedRows, Recipe, expand_aggregate
 from sqlpriv.plan.expressions.literal_types import refuse
-from sqlpriv.plan.plan import GroupingSet
+from sqlpriv.plan.plan import GroupingSet, Output
 from sqlpriv.statements import tree as t
+from sqlpriv.statements.tree import Pos
 
 LEVELLED = ("count", "sum", "mean")
 """Kinds that have a population figure of their own under OPTIONS (population_share = …)."""
@@ -46,7 +48,9 @@ def with_quantile_methods(
     every = [(number, r) for m in marginals for number, r in enumerate(m.recipes)]
     with_errors = {place for place, (number, _) in enumerate(every) if number in measured}
     recipes = iter(choose_quantile_methods([r for _, r in every], price, weighted, with_errors))
-    return tuple(replace(m, recipes=tuple(islice(recipes, len(m.recipes)))) for m in marginals)
+    return tuple(
+        replace(m, recipes=tuple(itertools.islice(recipes, len(m.recipes)))) for m in marginals
+    )
 
 
 def _expand_recipes(
@@ -85,3 +89,35 @@ def is_pooled(aggregate: Aggregate, stratified: bool, options: StatementOptions)
     """Returns whether an aggregate's strata are drawn together: it or the statement says so."""
     smoothed = options.smooth and stratified and aggregate.kind == "mean" and not aggregate.using
     return smoothed or aggregate.using == "pooled"
+
+
+def check_whole_numbers(output: Output, pos: Pos) -> None:
+    """Refuses what has no counts that add up over its levels.
+
+    Raises:
+        Refused: Strata, sets of keys that are not one inside the other, keys whose lists do not
+            hold every row, or nothing to count.
+    """
+    sets = sorted((set(marginal.keys) for marginal in output.marginals), key=len)
+    recipes = output.marginals[0].recipes if output.marginals else ()
+    if output.strata:
+        hint = "write the strata as the first keys of ROLLUP"
+        raise Refused.at(pos, "integers = true takes GROUP BY, not STRATIFY BY", hint)
+    if any(not one <= other for one, other in itertools.pairwise(sets)):
+        raise Refused.at(
+            pos,
+            "integers = true makes counts add up over keys one under the other",
+            "GROUP BY ROLLUP (region, town): CUBE has keys side by side",
+        )
+    if not all(d.complete and d.values for d in output.groups):
+        title = next(d.title for d in output.groups if not (d.complete and d.values))
+        raise Refused.at(
+            pos,
+            f"integers = true needs every row to have a listed value, and {title} may have others",
+            f"WHERE {title} IN (…), or the owner adds NOT NULL to its PRIVACY DOMAIN",
+        )
+    if not any(recipe.kind == "count" for recipe in recipes) or any(
+        isinstance(recipe.count, Distinct) and recipe.kind == "count" for recipe in recipes
+    ):
+        hint = "ask for COUNT(*); COUNT(DISTINCT x) does not add up over groups"
+        raise Refused.at(pos, "integers = true is about counts of rows", hint)

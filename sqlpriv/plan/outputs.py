@@ -30,8 +30,10 @@ from sqlpriv.plan.expressions.facts.public_engine import is_function
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.group_keys import Dimension
 from sqlpriv.plan.output_half_widths import half_width, shared_releases
+from sqlpriv.plan.whole_numbers import NumberKinds
 from sqlpriv.statements import default_name
 from sqlpriv.statements import tree as t
+from sqlpriv.statements.keywords import REAL_QUOTIENT, SAME_QUOTIENT, WHOLE_QUOTIENT
 from sqlpriv.statements.traverse import as_literal, rebuild, walk, with_aliases
 
 
@@ -194,6 +196,8 @@ class OutputWriter:
             return t.Name(f"{AGGREGATE}{number}", pos=node.pos)
         if isinstance(node, t.Binary) and node.op == "//":
             return self._whole_quotient(node)
+        if isinstance(node, t.FunctionCall) and node.name == SAME_QUOTIENT:
+            return self._quotient(node)
         if isinstance(node, t.Name):
             raise self._raw(node)
         return None
@@ -202,12 +206,20 @@ class OutputWriter:
         """Returns x // y of whole numbers, NULL where y is 0, and cut: wide sums are doubles, of
         which DuckDB's `//` cuts none. None of other numbers."""
         calls = list(aggregate_calls(node))
-        if not (calls and self._is_whole(node.left) and self._is_whole(node.right)):
+        if not (calls and self._kinds.is_whole(node.left) and self._kinds.is_whole(node.right)):
             return None
         divisor = t.FunctionCall("nullif", (self.write(node.right), t.Literal(0)), pos=node.pos)
         is_wide = any(self._is_wide_sum(call) for call in calls)
         quotient = t.Binary("/" if is_wide else "//", self.write(node.left), divisor, node.pos)
         return t.FunctionCall("trunc", (quotient,), pos=node.pos) if is_wide else quotient
+
+    def _quotient(self, node: t.FunctionCall) -> t.Node:
+        """Returns x / y, NULL where y is 0, of which one side surely is no whole number."""
+        if not any(map(self._kinds.is_real, node.args)):
+            raise refuse(node, WHOLE_QUOTIENT, REAL_QUOTIENT)
+        left, right = (self.write(side) for side in node.args)
+        divisor = t.FunctionCall("nullif", (right, t.Literal(0)), pos=node.pos)
+        return t.Binary("/", left, divisor, node.pos)
 
     def _is_wide_sum(self, call: t.FunctionCall) -> bool:
         if KINDS.get(call.name) != "sum":
@@ -242,21 +254,9 @@ class OutputWriter:
         calls = [call for node in written for call in aggregate_calls(node)]
         return any(call.star or KINDS.get(call.name) in ("count", "sum") for call in calls)
 
-    def _is_whole(self, node: t.Node) -> bool:
-        """Returns whether an expression over answers is of whole numbers, as DuckDB types it."""
-        match node:
-            case t.Literal(value):
-                return type(value) is int
-            case t.Unary("-", arg):
-                return self._is_whole(arg)
-            case t.Binary("+" | "-" | "*" | "//" | "%", left, right):
-                return self._is_whole(left) and self._is_whole(right)
-            case t.FunctionCall(name) if KINDS.get(name) in ("count", "sum"):
-                aggregate = read_aggregate(self._inside(node), self.binder)
-                return aggregate.kind != "sum" or aggregate.type is Type.INTEGER
-        normal = self.binder.normal_form(node)
-        keys = (*self.strata, *self.groups)
-        return any(key.node == normal and key.type is Type.INTEGER for key in keys)
+    @cached_property
+    def _kinds(self) -> NumberKinds:
+        return NumberKinds(self.binder, (*self.strata, *self.groups), self._inside)
 
     def _error(self, call: t.FunctionCall) -> t.Node:
         """ERROR(f): the half-width of the 95 % interval of f, an expression over aggregates."""

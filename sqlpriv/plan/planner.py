@@ -30,7 +30,12 @@ from sqlpriv.plan.aggregates.rows_left_out import units_by_rows
 from sqlpriv.plan.existing_combinations import ColumnsOfKeys, existing_combinations
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.literal_types import refuse
-from sqlpriv.plan.grouping_sets import grouping_set, is_pooled, with_quantile_methods
+from sqlpriv.plan.grouping_sets import (
+    check_whole_numbers,
+    grouping_set,
+    is_pooled,
+    with_quantile_methods,
+)
 from sqlpriv.plan.plan import Output, Plan, SelectedKeys, Selection
 from sqlpriv.plan.pricing.googlesql_options import (
     GOOGLESQL_OPTIONS,
@@ -47,7 +52,6 @@ from sqlpriv.plan.pricing.tuned_constants import (
 )
 from sqlpriv.plan.relations.contribution_bound import bound_contributions
 from sqlpriv.plan.relations.from_clause import FromReader
-from sqlpriv.plan.whole_numbers import check_whole_numbers
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.traverse import has_subqueries
 

@@ -1,42 +1,67 @@
-"""What `OPTIONS (integers = true)` can be asked of: counts of keys one under the other."""
+"""Which outputs are whole numbers, and which have digits behind the point."""
 
 from __future__ import annotations
 
-import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
-from sqlpriv.errors import Refused
-from sqlpriv.kernel.terms.algebra import Distinct
-from sqlpriv.plan.plan import Output
-from sqlpriv.statements.tree import Pos
+from sqlpriv.kernel.terms.contract import Type
+from sqlpriv.plan.aggregates.calls import KINDS, is_aggregate, read_aggregate
+from sqlpriv.plan.expressions.binder import Binder
+from sqlpriv.plan.group_keys import Dimension
+from sqlpriv.statements import tree as t
+from sqlpriv.statements.keywords import SAME_QUOTIENT
 
 
-def check_whole_numbers(output: Output, pos: Pos) -> None:
-    """Refuses what has no counts that add up over its levels.
+@dataclass(frozen=True)
+class NumberKinds:
+    """Tells whole numbers from those with digits behind the point, as DuckDB types outputs.
 
-    Raises:
-        Refused: Strata, sets of keys that are not one inside the other, keys whose lists do not
-            hold every row, or nothing to count.
+    Args:
+        binder: Of the rows that are aggregated.
+        keys: Strata and keys of GROUP BY.
+        inside: Resolves the outputs' names in an aggregate.
     """
-    sets = sorted((set(marginal.keys) for marginal in output.marginals), key=len)
-    recipes = output.marginals[0].recipes if output.marginals else ()
-    if output.strata:
-        hint = "write the strata as the first keys of ROLLUP"
-        raise Refused.at(pos, "integers = true takes GROUP BY, not STRATIFY BY", hint)
-    if any(not one <= other for one, other in itertools.pairwise(sets)):
-        raise Refused.at(
-            pos,
-            "integers = true makes counts add up over keys one under the other",
-            "GROUP BY ROLLUP (region, town): CUBE has keys side by side",
-        )
-    if not all(d.complete and d.values for d in output.groups):
-        title = next(d.title for d in output.groups if not (d.complete and d.values))
-        raise Refused.at(
-            pos,
-            f"integers = true needs every row to have a listed value, and {title} may have others",
-            f"WHERE {title} IN (…), or the owner adds NOT NULL to its PRIVACY DOMAIN",
-        )
-    if not any(recipe.kind == "count" for recipe in recipes) or any(
-        isinstance(recipe.count, Distinct) and recipe.kind == "count" for recipe in recipes
-    ):
-        hint = "ask for COUNT(*); COUNT(DISTINCT x) does not add up over groups"
-        raise Refused.at(pos, "integers = true is about counts of rows", hint)
+
+    binder: Binder
+    keys: Sequence[Dimension]
+    inside: Callable[[t.FunctionCall], t.FunctionCall]
+
+    def is_whole(self, node: t.Node) -> bool:
+        """Returns whether an expression over answers surely is of whole numbers."""
+        match node:
+            case t.Literal(value):
+                return type(value) is int
+            case t.Unary("-", arg):
+                return self.is_whole(arg)
+            case t.Binary("+" | "-" | "*" | "//" | "%", left, right):
+                return self.is_whole(left) and self.is_whole(right)
+            case t.FunctionCall(name) if KINDS.get(name) in ("count", "sum"):
+                aggregate = read_aggregate(self.inside(node), self.binder)
+                return aggregate.kind != "sum" or aggregate.type is Type.INTEGER
+        return self._is_key(node, Type.INTEGER)
+
+    def is_real(self, node: t.Node) -> bool:
+        """Returns whether an expression over answers surely has digits behind the point."""
+        match node:
+            case t.Literal(value):
+                return isinstance(value, float)
+            case t.Unary("-", arg):
+                return self.is_real(arg)
+            case t.Binary("+" | "-" | "*" | "/", left, right):
+                return self.is_real(left) or self.is_real(right)
+            case t.Cast(_, sql_type):
+                return sql_type.upper().startswith(("DOUBLE", "DECIMAL", "FLOAT"))
+            case t.FunctionCall(name) if is_aggregate(node):
+                if KINDS.get(name) in ("sum", "level"):
+                    return read_aggregate(self.inside(node), self.binder).type is Type.REAL
+                return KINDS.get(name) == "mean"
+            case t.FunctionCall("coalesce" | "ifnull" | "nullif" | "abs", args):
+                return any(map(self.is_real, args))
+            case t.FunctionCall(name):
+                return name == SAME_QUOTIENT
+        return self._is_key(node, Type.REAL)
+
+    def _is_key(self, node: t.Node, type_: Type) -> bool:
+        normal = self.binder.normal_form(node)
+        return any(key.node == normal and key.type is type_ for key in self.keys)

@@ -190,3 +190,22 @@ def test_an_output_is_called_as_duckdb_would_call_what_was_written(people, diale
         session.execute("SET privacy_epsilon = 1")
         shown = session.execute(f"SELECT {outputs} FROM people").table.column_names
         assert all(name in (None, one) for name, one in zip(names, shown, strict=True))
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT SUM(age) / COUNT(*) FROM people",
+        "SELECT sex, SUM(age) / COUNT(*), RANK() OVER (ORDER BY COUNT(*)) FROM people GROUP BY sex",
+        "SELECT AVG(m) FROM (SELECT cid, SUM(qty) / COUNT(*) AS m FROM sales GROUP BY cid) t",
+    ],
+)
+def test_quotients_of_whole_sums_are_refused_before_they_are_paid(people, statement):
+    """PostgreSQL's SUM of an INTEGER is a BIGINT, which divides to a whole number; of a BIGINT it
+    is numeric, which does not."""
+    with Session(people) as session:
+        session.execute("SET privacy_epsilon = 1; SET privacy_dialect = 'postgres'")
+        before = spent(session)
+        with pytest.raises(Refused, match="whole numbers divide to a whole number in postgres"):
+            session.execute(statement)
+        assert spent(session) == before

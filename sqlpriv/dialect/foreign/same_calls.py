@@ -17,7 +17,7 @@ from sqlpriv.errors import meant_among
 from sqlpriv.statements.keywords import REAL_AVERAGE, SAME_REAL, SAME_TEXT, WHOLE_AVERAGE
 
 _JOINING = ("concat", "lower", "upper")
-_PARTS = ("dayofweek", "dayofyear", "week", "isoweek", "isoyear", "dayofweekiso")
+_PARTS = ("year_month", "dayofweek", "dayofyear", "week", "isoweek", "isoyear", "dayofweekiso")
 """Parts of EXTRACT that are written as the function of that name is."""
 
 
@@ -89,6 +89,17 @@ def write_pivot(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
             if isinstance(value, exp.Column):
                 text = exp.Literal.string(value.name)
                 value.replace(exp.PivotAlias(this=text, alias=exp.to_identifier(value.name, True)))
+    return node
+
+
+def write_lateral(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
+    """LATERAL, and SQL Server's CROSS APPLY and OUTER APPLY."""
+    rewriter.check_arguments(node, "this alias cross_apply")
+    crosses, join = node.args.get("cross_apply"), node.parent
+    if crosses is not None and isinstance(join, exp.Join):
+        node.set("cross_apply", None)
+        join.set("kind" if crosses else "side", "CROSS" if crosses else "LEFT")
+        join.set("on", None if crosses else exp.true())
     return node
 
 

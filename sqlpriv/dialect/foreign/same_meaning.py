@@ -57,6 +57,7 @@ _WRITERS: Writers = {
     exp.DateStrToDate: calls.write_day,
     exp.StrToTime: calls.write_moment,
     exp.Extract: calls.write_extract,
+    exp.Lateral: calls.write_lateral,
     exp.Substring: calls.write_substring,
     exp.Interval: calls.write_interval,
     exp.Fetch: calls.write_fetch,

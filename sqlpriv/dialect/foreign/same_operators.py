@@ -18,7 +18,7 @@ from sqlpriv.dialect.foreign.value_kinds import (
 from sqlpriv.dialect.foreign.writers.function_writers import parenthesize
 from sqlpriv.dialect.foreign.writers.moment_writers import with_days_read
 from sqlpriv.dialect.marks import duckdb_call, function_name
-from sqlpriv.statements.keywords import words
+from sqlpriv.statements.keywords import SAME_QUOTIENT, words
 
 _NUMBER = re.compile(r"(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 COMPARISONS = LOOSE[:9]
@@ -217,14 +217,12 @@ def write_division(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     if node.args.get("typed") and not fractional and all(map(is_whole, (left, right))):
         some = duckdb_call("nullif", right, exp.Literal.number(0))
         return duckdb_call("trunc", exp.Div(this=parenthesize(left), expression=some))
+    sums = any(function_name(call) == "sum" for call in node.find_all(exp.Anonymous))
+    if node.args.get("typed") and not fractional and sums and rewriter.dialect == "postgres":
+        return duckdb_call(SAME_QUOTIENT, left, right)  # SUM of a BIGINT has digits there
     if node.args.get("typed") and not fractional:
-        raise rewriter.refuse(
-            node,
-            f"whole numbers divide to a whole number in {rewriter.written}, and these may be whole",
-            "write a / CAST(b AS DOUBLE PRECISION), or DIV(a, b) for the whole number"
-            if rewriter.dialect == "postgres"
-            else "write a / CAST(b AS FLOAT)",
-        )
+        some = duckdb_call("nullif", right, exp.Literal.number(0))
+        return exp.Paren(this=exp.IntDiv(this=parenthesize(left), expression=some))
     if node.args.get("safe") and not is_nonzero(right):
         zero = exp.Literal.number(0)
         node.set("expression", duckdb_call("nullif", right.copy(), zero))

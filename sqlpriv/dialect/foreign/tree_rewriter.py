@@ -36,7 +36,6 @@ Star: except_
 LimitOptions: rows
 Null CurrentDate:
 Subquery: this alias with_ pivots
-Lateral: this alias
 PivotAlias: this alias
 Union Except Intersect: this expression distinct with_ order limit offset
 Or And Mul Mod IntDiv Filter Kwarg DataTypeParam Escape: this expression

@@ -27,7 +27,7 @@ from sqlpriv.plan.expressions.moment_lists import (
 )
 from sqlpriv.plan.expressions.time_zones import bind_time_zone
 from sqlpriv.statements import tree as t
-from sqlpriv.statements.keywords import REAL_AVERAGE, WHOLE_AVERAGE
+from sqlpriv.statements.keywords import REAL_AVERAGE, REAL_QUOTIENT, WHOLE_AVERAGE, WHOLE_QUOTIENT
 from sqlpriv.statements.traverse import as_literal
 
 if TYPE_CHECKING:
@@ -108,6 +108,8 @@ def bind_call(binder: Binder, node: t.FunctionCall) -> a.Expr:
             return bind_time_zone(binder, node, zone, arg)
         case "same_real", (arg,):
             return _real_number(binder, node, arg)
+        case "same_quotient", (left, right):
+            return _quotient(binder, node, left, right)
         case "left" | "substring" | "substr", (t.Cast(arg, "VARCHAR"), *place) if (
             pattern := format_of_letters(place)
         ) and _is_moment(binder, arg):
@@ -217,6 +219,13 @@ def _real_number(binder: Binder, node: t.Node, arg: t.Node) -> a.Expr:
     if binder.shape(arg, expr).type is not Type.REAL:
         raise refuse(node, WHOLE_AVERAGE, REAL_AVERAGE)
     return expr
+
+
+def _quotient(binder: Binder, node: t.Node, left: t.Node, right: t.Node) -> a.Expr:
+    """Returns x / y of which one side is no whole number."""
+    if all(binder.shape(x, binder.bind(x)).type is Type.INTEGER for x in (left, right)):
+        raise refuse(node, WHOLE_QUOTIENT, REAL_QUOTIENT)
+    return binder.bind(t.Binary("/", left, right, node.pos))
 
 
 def _test_of_number(binder: Binder, node: t.FunctionCall, arg: t.Node) -> a.Expr:

@@ -117,6 +117,7 @@ bigquery snowflake: initcap(x) = @title_of_signs(x)
 spark: initcap(x) = @title_of_blanks(x)
 mysql: truncate(x, 0) = @trunc(x)
 mysql: truncate(x, #n) = @trunc(x * @pow(10, n)) / @pow(10, n)
+mysql: year_month(x) = @year(x) * 100 + @month(x)
 mysql: to_days(x) = @date_diff('day', DATE '1970-01-01', x) + 719528
 bigquery mysql: week(x) = (@dayofyear(x) + 6 - @dayofweek(x)) // 7
 mysql: week(x, 0) = (@dayofyear(x) + 6 - @dayofweek(x)) // 7

@@ -262,6 +262,20 @@ def months_later(args: Arguments) -> exp.Expr | None:
     return moved and as_day(moved)
 
 
+def months_later_at_end(args: Arguments) -> exp.Expr | None:
+    """Snowflake's ADD_MONTHS: the last day of a month leads to the last of another.
+
+    The day before `x + 1 day + n months` is that, and is before `x + n months` of any other day.
+    """
+    if len(args) != 2:
+        return None
+    next_day = exp.Add(this=as_day(args[0].copy()), expression=exp.Literal.number(1))
+    moved, after = months_later(args), months_later([exp.Paren(this=next_day), args[1].copy()])
+    if moved is None or after is None:
+        return None
+    return duckdb_call("greatest", moved, exp.Sub(this=after, expression=exp.Literal.number(1)))
+
+
 _ORACLE_WORDS = """YYYY=year YEAR=year YY=year Q=quarter MM=month MONTH=month MON=month IW=week
     DD=day DDD=day HH24=hour HH=hour MI=minute"""
 _ORACLE_UNITS = dict(entry.split("=") for entry in _ORACLE_WORDS.split())

@@ -10,9 +10,18 @@ from sqlpriv.errors import ProgrammingError, Refused
 from sqlpriv.plan.computed_columns import aggregates_in
 from sqlpriv.plan.plan import Output
 from sqlpriv.session.queries.tails.computable_text import RunAlone, rescue_tail
+from sqlpriv.statements.keywords import (
+    REAL_AVERAGE,
+    REAL_QUOTIENT,
+    WHOLE_AVERAGE,
+    WHOLE_QUOTIENT,
+)
 
 MOST_CELLS = 1_000
 """Of the answers that a tail is rehearsed on: it is to take milliseconds."""
+
+_OF_TYPES = ((WHOLE_QUOTIENT, REAL_QUOTIENT), (WHOLE_AVERAGE, REAL_AVERAGE))
+"""What fails by the types of the answers alone, and what to write."""
 
 
 def with_made_up_numbers(rows: pa.Table, output: Output, least: int) -> pa.Table:
@@ -49,10 +58,14 @@ def never_runs(
         try:
             run(text)
         except ProgrammingError as error:
+            reason = str(error).split("\n", 1)[0]
+            for what, hint in _OF_TYPES:
+                if what in reason:  # whatever the answers are
+                    return Refused(what, hint=hint)
             try:
                 rescue_tail(text, None, error, run_alone, run)
             except ProgrammingError:
-                refusal = Refused(str(error).split("\n", 1)[0])
+                refusal = Refused(reason)
                 continue
         return None
     return refusal

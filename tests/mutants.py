@@ -1126,8 +1126,8 @@ MUTANTS = (
     Mutant(
         "the row of NULLs is counted",
         K + "sql/dialect.py",
-        "CASE WHEN {2} IS NOT NULL THEN {5} END",
-        "{5}",
+        'CASE WHEN {2} IS NOT NULL THEN {5} END",\n    # links',
+        '{5}",\n    # links',
         BEYOND,
     ),
     Mutant(
@@ -2774,6 +2774,14 @@ MUTANTS = (
         '"sum": "(CAST(sum(shiftright(CAST({0} AS BIGINT), 20)) AS DECIMAL(20,0)) * 1048576"\n'
         '    " + sum(CAST({0} AS BIGINT) & 1048575))"',
         '"sum": "sum(CAST({0} AS BIGINT))"',
+        SPARK_FORMS,
+        slow=True,
+    ),
+    Mutant(
+        "Spark keeps all rows of a unit",
+        SPARK_TEXT,
+        'CASE WHEN {2} IS NOT NULL THEN {5} END",\n    "semi"',
+        '{2} IS NOT NULL",\n    "semi"',
         SPARK_FORMS,
         slow=True,
     ),

@@ -42,6 +42,8 @@ SETTINGS = {
     # what its parser learns of texts, 5 KB a state, would fill the driver's memory: a tenth at most
     "spark.sql.parser.manageParserCaches": "true",
     "spark.sql.parser.parserDfaCacheFlushRatio": "10.0",
+    # to leave out rows beyond a bound before they are sent, Spark sorts all of them once more
+    "spark.sql.optimizer.windowGroupLimitThreshold": "-1",
     # an empty side of a join, or the values of one, is no reason to spare the other
     "spark.sql.optimizer.dynamicPartitionPruning.enabled": "false",
     "spark.sql.optimizer.runtime.bloomFilter.enabled": "false",

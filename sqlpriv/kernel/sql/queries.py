@@ -287,13 +287,15 @@ def bounding(columns: Mapping[str, str], scope: Scope, strata: Sequence[a.Key]) 
     among those of other units. Rows that are still equal do not differ in anything that is used.
 
     Claim: a unit that has at most m rows in each of at most g strata passes both tests with every
-    row. So units are counted, and only the rows of units beyond a bound are ranked: a window over
-    all rows costs ten times as much. For the declared bound of a table, `BoundedRows.halves` says
-    which rows need not even be counted. A statement without strata has one stratum, and g is at
-    least 1, so there only a unit's rows are counted. Each row is in exactly one of the two parts,
-    since no unit's name is NULL. A row of NULLs is counted, joined and ranked with the rows of
-    units, and left out at the end: so neither the first row of a unit nor the first unit beyond its
-    bounds sets up a hash table or a window that would otherwise not be there.
+    row. So DuckDB counts the rows of units and ranks only those of units beyond a bound: a window
+    over all rows takes it ten times as long. Spark ranks all rows (its form `kept`), because it
+    would have to send rows and counts to where they meet. For the declared bound of a table,
+    `BoundedRows.halves` says which rows need not even be counted. A statement without strata has
+    one stratum, and g is at least 1, so there only a unit's rows are counted. Each row is in
+    exactly one of the two parts, since no unit's name is NULL. A row of NULLs is counted, joined
+    and ranked with the rows of units, and left out at the end: so neither the first row of a unit
+    nor the first unit beyond its bounds sets up a hash table or a window that would otherwise not
+    be there.
 
     Claim: the pass may be left out where the snapshot was verified to satisfy the bound. Bounding
     is a function B of the table, and the mechanism is M ∘ B. For such a table B(table) = table, so

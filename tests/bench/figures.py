@@ -1,12 +1,14 @@
 """`python tests/bench/figures.py [--shapes …] [--rows …] [--kinds …] [--statements …] [--strata …]
-[--apart …]`.
+[--apart …] [--cells …]`.
 
 How often the 95 % intervals of figures other than a lone mean hold the truth: counts, sums,
 variances, quantiles, counts of different values, and differences and ratios of several. Statements
 run in a session, as anybody's do; the truth is plain DuckDB's. Each run asks at a price that is a
 little higher, because an equal one would be replayed; and each statement has a vault of its own,
 because a count that another one has paid more for would be the same in all runs. `--apart` makes
-the values of strata differ by a factor, and is how much its logarithm varies.
+the values of strata differ by a factor, and is how much its logarithm varies. `--cells` takes the
+values, numbers of rows, kinds and prices of random columns (`random_shapes.py`), by number, in
+place of shapes.
 
 Each line: the part of the intervals of groups that held, then of everybody's; how many times the
 error that 95 % of runs stay below the median half-width is (1 is exact, more is too long); and the
@@ -20,6 +22,7 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
+from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
@@ -28,6 +31,8 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from bench.coverage import ALL_SHAPES
+from bench.value_shapes import ValueShape
+from random_shapes import Cell, random_cell
 
 from sqlpriv.session.session import Session
 
@@ -68,21 +73,22 @@ class Vault:
 
     Args:
         folder: Where it lies.
-        shape, rows, kind: A key of `ALL_SHAPES`, how many people, and `pure` or `zcdp`.
+        of, rows, kind: Their values, how many people, and `pure` or `zcdp`.
         strata: How many there are; each of the first is half as large again as the next.
         apart: Standard deviation of the logarithm of the factor that a stratum's values have.
     """
 
     def __init__(
-        self, folder: Path, shape: str, rows: int, kind: str, strata: int, apart: float
+        self, folder: Path, of: ValueShape, rows: int, kind: str, strata: int, apart: float
     ) -> None:
         self.session = Session(folder / "v.duckdb", role="owner")
-        of, rng = ALL_SHAPES[shape], np.random.default_rng(11)
+        rng = np.random.default_rng(11)
         share = np.maximum(1.5 ** -np.arange(strata), 0.01)
         stratum = rng.choice(strata, rows, p=share / share.sum())
         stratum[:strata] = np.arange(strata)  # none is empty
         factor = np.exp(apart * rng.normal(size=strata))[stratum]
-        x, y = (np.clip(factor * of.draw(rng, rows), of.lower, of.upper) for _ in range(2))
+        drawn = (factor * of.draw(rng, rows) for _ in range(2))
+        x, y = (np.clip(np.rint(v) if of.whole else v, of.lower, of.upper) for v in drawn)
         people = {
             "id": np.arange(rows),
             "stratum": stratum,
@@ -127,6 +133,26 @@ def write_parquet(columns: dict[str, np.ndarray], path: Path) -> None:
     pq.write_table(pa.table(columns), path)
 
 
+def chosen_columns(
+    given: argparse.Namespace,
+) -> Iterator[tuple[str, ValueShape, int, str, float]]:
+    """Yields name, values, rows, kind and price of what the options choose."""
+    for number in given.cells:
+        cell = random_cell(number)
+        if isinstance(cell, Cell):
+            of = ValueShape(cell.draw, cell.lower, cell.upper, cell.whole)
+            yield (
+                f"{number:6} {cell.epsilon:g} {cell.name:.40}",
+                of,
+                cell.rows,
+                cell.kind,
+                cell.epsilon,
+            )
+    grid = () if given.cells else product(given.shapes, given.rows, given.kinds)
+    for shape, rows, kind in grid:
+        yield f"{shape:14}", ALL_SHAPES[shape], rows, kind, given.epsilon
+
+
 def main() -> None:
     """Prints a line for each output of each cell of the grid."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -139,18 +165,20 @@ def main() -> None:
     parser.add_argument("--apart", type=float, default=0.0)
     parser.add_argument("--runs", type=int, default=400)
     parser.add_argument("--epsilon", type=float, default=1.0)
+    parser.add_argument("--cells", nargs="*", type=int, default=[])
     given = parser.parse_args()
-    for shape, rows, kind, name in product(given.shapes, given.rows, given.kinds, given.statements):
+    for column, name in product(chosen_columns(given), given.statements):
+        label, of, rows, kind, epsilon = column
         outputs, runs = STATEMENTS[name], range(given.runs)
         with tempfile.TemporaryDirectory() as folder:
-            vault = Vault(Path(folder), shape, rows, kind, given.strata, given.apart)
+            vault = Vault(Path(folder), of, rows, kind, given.strata, given.apart)
             truth = vault.truth(outputs)
-            asked = [vault.ask(outputs, given.epsilon + 1e-6 * run) for run in runs]
+            asked = [vault.ask(outputs, epsilon + 1e-6 * run) for run in runs]
             vault.session.close()
         values, halves = (np.array(part) for part in zip(*asked, strict=True))
         for i, output in enumerate(outputs):
             line = measure(values[..., i] - truth[:, i], halves[..., i])
-            print(f"{shape:14} {rows:6} {kind:>5} {line}  {output}", flush=True)
+            print(f"{label} {rows:6} {kind:>5} {line}  {output}", flush=True)
 
 
 def measure(errors: np.ndarray, halves: np.ndarray) -> str:

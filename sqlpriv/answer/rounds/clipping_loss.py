@@ -113,7 +113,7 @@ def estimate_excess(
         shared + histogram_noise,
         clumped_variance(after, beyond, n),
         slow,
-        unseen,
+        np.maximum(unseen, tails.missing),
     )
 
 

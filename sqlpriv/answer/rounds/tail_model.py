@@ -20,7 +20,11 @@ from sqlpriv.answer.means import Array
 from sqlpriv.answer.rounds import cell_shapes
 from sqlpriv.answer.rounds.cell_shapes import CellShapes
 from sqlpriv.answer.rounds.histogram.end_atoms import hidden_end_atoms
-from sqlpriv.answer.rounds.histogram.hidden_clumps import NoisedHistogram, hidden_clumps
+from sqlpriv.answer.rounds.histogram.hidden_clumps import (
+    NoisedHistogram,
+    hidden_clumps,
+    moved_by_missing_rows,
+)
 from sqlpriv.answer.rounds.histogram.pooled_bins import BinEnds, Pooled
 from sqlpriv.answer.rounds.histogram.pooled_histogram import smooth_histogram
 from sqlpriv.answer.rounds.histogram.slow_tails import BothSlowTails, slow_tails
@@ -57,6 +61,7 @@ class Tails:
         slow: Other tails of the pooled distribution that the counts allow. None where nothing is
             clipped.
         clumps: Rows that noise may hide farther out, as far as the counts allow. None as before.
+        missing: By how much rows that are counted and seen nowhere may move the mean of all.
     """
 
     pooled: Array
@@ -66,6 +71,7 @@ class Tails:
     hidden: Array | float = 0.0
     slow: BothSlowTails | None = None
     clumps: BothSlowTails | None = None
+    missing: float = 0.0
 
     def shares(self, deviations: float | Array = 0.0) -> Array:
         """Returns each cell's shares, of shape (…, bins), so many spreads off its rate; of numbers
@@ -163,6 +169,7 @@ def estimate_tails(
         counts.values.ravel(), is_visible, bins, rows, sigma, float(of_rows), is_gaussian
     )
     clumps = hidden_clumps(noised, pooled.shares, rest)
+    missing = moved_by_missing_rows(noised, rest)
     noise = counts.sigma / max(float(counts.values.sum()), 1.0)
     if own is None or not pooled.shares.any():
         shape = cell_shapes.pooled_shapes(pooled, counted.values.shape)
@@ -173,7 +180,7 @@ def estimate_tails(
     present = np.maximum(counted.values, 0.0)
     raked = rake(shape, pooled.shares, present / max(float(present.sum()), 1.0))
     sloped = bins.with_slopes(pooled.shares)
-    return Tails(pooled.shares, sloped, noise, raked, hidden, slow, clumps)
+    return Tails(pooled.shares, sloped, noise, raked, hidden, slow, clumps, missing)
 
 
 def rake(shape: CellShapes, pooled: Array, shares: Array) -> CellShapes:

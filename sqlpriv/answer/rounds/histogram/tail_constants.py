@@ -70,6 +70,7 @@ searched, and its figure is what was seen with it.
 | MOST_HIDDEN | 0.5 | set |
 | EVIDENT | 0.06 | measured: [4]. Counted on always (CLUMPED 0.05), ± of 1,000 normal values are |
 |  |  | 1.12 to 1.18 times as long; from 0.06 on as long, and outliers hold as often |
+| BEYOND_SEEN | 100 | set: of 16 real columns one is declared so much wider than what stands out |
 | SLOWEST | 0.98 | measured: [4], 11 cells. Notes stand under .28 of the answers with 0.99, |
 |  |  | .21 with 0.985, .11 with 0.98; each time under .6 of those that do not hold |
 
@@ -153,6 +154,8 @@ FINE, COARSE = 4.0, 64.0
 CLUMPED, FARTHER, CLAMPED, MOST_HIDDEN = 0.05, 0.7, 0.25, 0.5
 """Before any count is looked at: the chance of rows on a side that are no tail, by how much rarer
 they are twice as far out, which part of them is at a declared end, and the most of all rows."""
+BEYOND_SEEN = 100.0
+"""How many times as far as what is seen the domain reaches where missing rows are told of."""
 EVIDENT = 0.06
 """The belief in such rows from which on an interval counts on them."""
 SHAPE_MISFIT = 0.05

@@ -308,3 +308,20 @@ def test_a_long_list_is_not_gone_through_for_each_row(tmp_path: Path) -> None:
         ).message
         assert time.process_time() - began < 8
     assert "; 9 rows not listed" in message
+
+
+def test_a_table_that_lost_its_key_says_that_analysts_are_refused(tmp_path: Path) -> None:
+    """It said "done", and the table was closed."""
+    with Session(tmp_path / "v.duckdb", role="owner") as owner:
+        owner.execute(
+            'CREATE TABLE "P" AS SELECT i AS "Id", i % 2 AS sex FROM range(9) r(i);'
+            'ALTER TABLE "P" SET PRIVACY (KEY ("Id"), BOUND (rows_per_unit = 1))'
+        )
+        assert "analysts" not in owner.execute('ALTER TABLE "P" ADD COLUMN note VARCHAR').message
+        assert "analysts" not in owner.execute("CREATE OR REPLACE TABLE p AS FROM p").message
+        for text in (
+            'ALTER TABLE "P" DROP COLUMN id',
+            "CREATE OR REPLACE TABLE p AS SELECT 1 AS x",
+        ):
+            message = owner.execute(text).message
+            assert "has no column Id any more, which named its units: analysts are" in message

@@ -7,7 +7,7 @@ import re
 import pyarrow as pa
 
 from sqlpriv.errors import Refused
-from sqlpriv.kernel.terms.contract import UNDECLARED
+from sqlpriv.kernel.terms.contract import UNDECLARED, key_columns
 from sqlpriv.session.access.closed_rows import declared_window
 from sqlpriv.session.access.context import Access
 from sqlpriv.session.access.result import Result
@@ -30,6 +30,12 @@ _WRITTEN = re.compile(
     re.IGNORECASE,
 )
 """A statement that writes a table, and the table's name."""
+_RESHAPED = re.compile(
+    rf"\s*(?:create\s+or\s+replace\s+table|alter\s+table(?:\s+if\s+exists)?)\s+{_NAME}",
+    re.IGNORECASE,
+)
+"""A statement after which a table may have other columns, and the table's name."""
+_COLUMNS = "SELECT lower(column_name) AS c FROM duckdb_columns() WHERE lower(table_name) = ?"
 _WRITES_NO_ROW = re.compile(r"\s*(?:alter|drop|comment|create\s+(?!or\s+replace))\b", re.IGNORECASE)
 """A statement that reads rows which were there, or after which they are gone."""
 
@@ -58,8 +64,12 @@ def answer_plainly(query: cmd.Unanswerable, access: Access) -> Result:
         if access.owner.has_renamed:  # before anything else can happen to this process
             access.tables.settle()
         message = "done" if changed < 0 else f"done: {count_text(changed, 'row')}"
-        notes = _public_name_note(plain.text, access) + _closed_rows_note(plain, access)
-        return Result(message=message + notes, changed=changed)
+        notes = (
+            _public_name_note(plain.text, access),
+            _closed_rows_note(plain, access),
+            _lost_key_note(plain.text, access),
+        )
+        return Result(message="".join((message, *notes)), changed=changed)
     if not plain.reads_only:
         raise query.refusal
     contracts, released = access.tables.contracts(), access.sql.released_names()
@@ -117,6 +127,25 @@ def _closed_rows_note(plain: cmd.Plain, access: Access) -> str:
         if window is not None
     )
     return "".join(notes)
+
+
+def _lost_key_note(text: str, access: Access) -> str:
+    """Returns what an owner is told who took away the column that names units; else ""."""
+    if (changed := _RESHAPED.match(text)) is None:
+        return ""
+    table = _bare_name(changed[1])
+    body = access.kernel.ledger.declarations()[1].get(table.lower(), UNDECLARED)
+    if not body["unit"]:
+        return ""
+    assert access.owner is not None
+    columns = access.owner.read_rows(_COLUMNS, [table.lower()])  # also in an open transaction
+    lost = [key for key in key_columns(body) if (key.lower(),) not in columns]
+    if not lost or not columns:
+        return ""
+    return (
+        f"; {table} has no column {', '.join(lost)} any more, which named its units: analysts are"
+        f" refused it until {alter_text(table)} ADD PRIVACY_KEY names another"
+    )
 
 
 def _changed_rows(counts: pa.Table | None) -> int:

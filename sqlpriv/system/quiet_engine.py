@@ -89,11 +89,15 @@ def keep_idle_engine(connection: duckdb.DuckDBPyConnection) -> None:
         connection.close()
 
 
-def read_whole(relation: duckdb.DuckDBPyRelation) -> pa.Table:
+def read_whole(relation: duckdb.DuckDBPyRelation, most_bytes: int = MOST_BYTES) -> pa.Table:
     """Returns all rows of a query, as far as they are not too many.
 
+    Args:
+        relation: The query.
+        most_bytes: Of all rows together.
+
     Raises:
-        ProgrammingError: They take more than `MOST_BYTES`.
+        ProgrammingError: They take more than that.
         duckdb.Error: The query fails on one of them.
     """
     reader = relation.to_arrow_reader(BATCH_ROWS)
@@ -102,9 +106,9 @@ def read_whole(relation: duckdb.DuckDBPyRelation) -> pa.Table:
         for batch in reader:
             batches.append(batch)
             size += batch.nbytes
-            if size > MOST_BYTES:
+            if size > most_bytes:
                 raise ProgrammingError(
-                    f"an answer takes at most {MOST_BYTES / 2**30:g} GiB: ask for fewer rows or"
+                    f"an answer takes at most {most_bytes / 2**30:g} GiB: ask for fewer rows or"
                     " columns (LIMIT 1000000), or in parts; a released table is in its file as a"
                     " whole"
                 )

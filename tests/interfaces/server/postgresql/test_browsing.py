@@ -116,6 +116,21 @@ LOOKS = {
     ],
     "SELECT (k.keys).x, k.n FROM (SELECT (information_schema._pg_expandarray(i.indkey)).n AS n,"
     " information_schema._pg_expandarray(i.indkey) AS keys FROM pg_index i) k": [(1, 1)],
+    # types that no column has, which Ruby and Npgsql look for
+    "SELECT typname, typarray, typinput FROM pg_type WHERE oid IN (869, 3802) ORDER BY oid": [
+        ("inet", 1041, "inet_in"),
+        ("jsonb", 3807, "jsonb_in"),
+    ],
+    "SELECT typtype, format_type(oid, -1) FROM pg_type WHERE typname IN ('void', '_varchar')"
+    " ORDER BY oid": [("b", "character varying[]"), ("p", "void")],
+    # as DBD::Pg goes from a foreign key to what it relies on, and to the key of that
+    "SELECT f.conname, p.conname AS of FROM pg_constraint f JOIN pg_depend a ON a.objid = f.oid"
+    " AND a.classid = 'pg_constraint'::regclass AND a.deptype = 'n' JOIN pg_depend b"
+    " ON b.objid = a.refobjid AND b.deptype = 'i' JOIN pg_constraint p ON p.oid = b.refobjid": [
+        ("visits_person_id_fkey", "people_pkey")
+    ],
+    "SELECT has_column_privilege('people', 'paid', 'select'), acldefault('r', 10),"
+    " pg_tablespace_size(1663), pg_get_function_sqlbody(1)": [(True, None, 0, None)],
     # the index that a foreign key relies on
     "SELECT c.relname FROM pg_constraint k JOIN pg_class c ON c.oid = k.conindid"
     " WHERE k.contype = 'f'": [("people_pkey",)],
@@ -131,6 +146,23 @@ def test_a_look_at_the_catalog(catalog, sql):
 def test_a_function_that_is_not_there_is_named(catalog):
     with pytest.raises(sqlpriv.ProgrammingError, match='function "nothing" does not exist'):
         catalog.query("SELECT 'nothing'::pg_catalog.regproc::pg_catalog.oid", ())
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["duckdb_settings()", "duckdb_extensions()", "duckdb_secrets", "read_text('/etc/hosts')"],
+)
+def test_the_catalog_does_not_tell_where_the_server_keeps_its_files(catalog, name):
+    for sql in (f"SELECT s.* FROM pg_am, {name} s", f"SELECT (SELECT count(*) FROM {name})"):
+        with pytest.raises(sqlpriv.ProgrammingError) as refusal:
+            catalog.query(sql, ())
+        assert str(refusal.value).endswith("does not exist")
+
+
+def test_an_answer_of_the_catalog_is_no_larger_than_it_may_be(catalog):
+    sql = "SELECT repeat('x', 1000000) FROM generate_series(1, 100)"
+    with pytest.raises(sqlpriv.ProgrammingError, match="an answer takes at most"):
+        catalog.query(sql, ())
 
 
 def test_numbers_that_are_sent_as_texts_meet_numbers(catalog):

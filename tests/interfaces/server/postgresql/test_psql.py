@@ -10,6 +10,8 @@ COMMANDS = {
     r"\d": ("people | table", "made   | table"),
     r"\dt+": ("protects each id of people", "Synthetic rows"),
     r"\df": ("List of functions",),
+    r"\df+": ("List of functions",),
+    r"\db+": ("List of tablespaces",),
     r"\d people": ("income | double precision", "people_id_key", "UNIQUE CONSTRAINT, btree (id)"),
     r"\d+ people": ("privacy domain IN (1, 2)", "privacy key"),
     r"\l": ("people",),

@@ -8,6 +8,7 @@ telling such statements apart from others can give a wrong error and nothing els
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from typing import Any
@@ -25,13 +26,19 @@ from sqlpriv.interfaces.server.postgresql.catalog.catalog_relations import creat
 from sqlpriv.interfaces.server.postgresql.catalog.key_rows import FIRST_TABLE, key_rows
 from sqlpriv.interfaces.server.postgresql.catalog.type_rows import type_rows
 from sqlpriv.interfaces.server.postgresql.encoding import wire_values as v
+from sqlpriv.interfaces.server.postgresql.encoding.sqlstate import SqlStateError
 from sqlpriv.interfaces.server.postgresql.reading.catalog_text import to_duckdb
+from sqlpriv.interfaces.server.postgresql.reading.sql_scan import tokens
 from sqlpriv.publish.release_file import NO_EXTENSIONS, SEALED
 from sqlpriv.session.session import Session
 from sqlpriv.statements import literal, quote_name
 from sqlpriv.system.quiet_engine import open_engine, read_whole
 
 _LIMITS: dict[str, str | int] = {"memory_limit": "256MB", "threads": 1, "temp_directory": ""}
+_MOST_BYTES = 2**26
+"""Of an answer, which the limit of memory does not count."""
+_OF_DUCKDB = re.compile(r"(duckdb|pragma|read|parquet|sniff)_\w+|query|query_table|glob")
+"""Functions and views of DuckDB alone, some of which tell where the server keeps its files."""
 _NAMESPACES = [(11, "pg_catalog", 10), (2200, "public", 10), (13_000, "information_schema", 10)]
 
 
@@ -73,6 +80,9 @@ class CatalogDatabase:
         Raises:
             ProgrammingError: DuckDB's own message: there is nothing private here.
         """
+        words = tokens(sql)
+        if name := next((t.name for t in words if _OF_DUCKDB.fullmatch(t.name)), ""):
+            raise SqlStateError("42883", f"function or view {name} does not exist")
         text = to_duckdb(sql, self._session.principal)
         engine = self._tables if of_tables else self._engine
         try:
@@ -81,7 +91,7 @@ class CatalogDatabase:
                 return (
                     pa.table({})
                     if relation is None
-                    else with_arrays_of_postgresql(read_whole(relation), sql)
+                    else with_arrays_of_postgresql(read_whole(relation, _MOST_BYTES), sql)
                 )
         except duckdb.Error as error:
             raise ProgrammingError(str(error)) from None
@@ -194,7 +204,7 @@ class CatalogDatabase:
         self._create(
             "types",
             "oid BIGINT, typname VARCHAR, sql_name VARCHAR, typelem BIGINT,"
-            " typlen SMALLINT, typcategory VARCHAR",
+            " typlen SMALLINT, typcategory VARCHAR, typtype VARCHAR",
             type_rows(),
         )
 

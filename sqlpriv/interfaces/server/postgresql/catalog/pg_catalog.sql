@@ -29,14 +29,20 @@ INSERT INTO pg_index BY NAME SELECT indexrelid, indrelid, indisprimary, indkey, 
     false AS indisclustered, true AS indisvalid, false AS indcheckxmin, true AS indisready, true AS indislive,
     false AS indisreplident, list_transform(indkey, lambda k: 0) AS indoption, list_transform(indkey, lambda k: 10_000) AS indclass,
     list_transform(indkey, lambda k: 0) AS indcollation FROM indexes;
+-- A foreign key relies on an index, and an index on its key: DBD::Pg looks there.
+INSERT INTO pg_depend BY NAME SELECT 2606 AS classid, oid AS objid, 0 AS objsubid, 1259 AS refclassid, conindid AS refobjid,
+    0 AS refobjsubid, 'n' AS deptype FROM pg_constraint WHERE contype = 'f' AND conindid <> 0;
+INSERT INTO pg_depend BY NAME SELECT 1259 AS classid, conindid AS objid, 0 AS objsubid, 2606 AS refclassid, oid AS refobjid,
+    0 AS refobjsubid, 'i' AS deptype FROM pg_constraint WHERE contype IN ('p', 'u');
 INSERT INTO pg_type BY NAME SELECT oid, typname, typelem, typlen, typcategory, 11 AS typnamespace, 10 AS typowner,
-    typlen > 0 AND typlen <= 8 AS typbyval, 'b' AS typtype, false AS typispreferred, true AS typisdefined, ',' AS typdelim,
+    typlen > 0 AND typlen <= 8 AS typbyval, typtype, false AS typispreferred, true AS typisdefined, ',' AS typdelim,
     0 AS typrelid, 0 AS typbasetype, -1 AS typtypmod, 0 AS typndims, false AS typnotnull, 0 AS typcollation,
     coalesce((SELECT min(a.oid) FROM types a WHERE a.typelem = t.oid), 0) AS typarray, 'i' AS typalign, 'p' AS typstorage,
     concat(stem, 'in') AS typinput, concat(stem, 'out') AS typoutput,
     concat(stem, 'recv') AS typreceive, concat(stem, 'send') AS typsend, '-' AS typmodin, '-' AS typmodout, '-' AS typanalyze
     FROM (SELECT *, CASE WHEN typelem <> 0 THEN 'array_' WHEN typname IN ('date', 'time', 'timestamp', 'timestamptz',
-        'interval', 'uuid', 'numeric', 'json') THEN typname || '_' ELSE typname END AS stem FROM types) t;
+        'timetz', 'interval', 'uuid', 'numeric', 'json', 'jsonb', 'xml', 'inet', 'cidr', 'macaddr', 'bit', 'varbit', 'point',
+        'record') THEN typname || '_' ELSE typname END AS stem FROM types) t;
 INSERT INTO pg_type BY NAME SELECT reltype AS oid, relname AS typname, relnamespace AS typnamespace, 10 AS typowner,
     -1 AS typlen, false AS typbyval, 'c' AS typtype, 'C' AS typcategory, false AS typispreferred, true AS typisdefined,
     ',' AS typdelim, oid AS typrelid, 0 AS typelem, 0 AS typarray, 'record_in' AS typinput, 'record_out' AS typoutput,

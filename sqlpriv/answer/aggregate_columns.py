@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sqlpriv.answer import means, quantiles
+from sqlpriv.answer.integers.decimal_outputs import round_to_digits
 from sqlpriv.answer.interval_notes import without_unknown
 from sqlpriv.answer.marginal_agreement import make_marginals_agree
 from sqlpriv.answer.means import Estimate, Moments
@@ -70,6 +71,8 @@ def aggregate_column(
     recipe = marginal.recipes[number]
     is_whole = recipe.kind == "count" or (recipe.kind == "sum" and recipe.type is Type.INTEGER)
     type_ = pa.int64() if is_whole else ARROW[recipe.type]
+    if recipe.zoned:
+        type_ = pa.timestamp("us", tz="UTC")
     if not inputs.releases:
         return pa.nulls(rows, type_), pa.nulls(rows, pa.float64())
     if recipe.kind == "level":
@@ -81,6 +84,8 @@ def aggregate_column(
         if output.strata:
             of_all, widths_of_all = quantiles.population(recipe, inputs.releases, weights)
             values, widths = values + of_all, widths + widths_of_all
+        if recipe.digits is not None:
+            values = [None if x is None else round(x, recipe.digits) for x in values]
         return arrow.array(values, type_), arrow.array(widths, pa.float64())
     parts: tuple[Estimate, ...] = (means.cells(recipe, inputs.moments[recipe]),)
     if isinstance(recipe.whole, Distinct):
@@ -93,8 +98,10 @@ def aggregate_column(
     if is_whole:
         parts = tuple(replace(part, whole=True) for part in parts)
     figures = tuple(part.values for part in parts)
-    if is_whole and len(parts) == 2 and recipe.whole is None and not recipe.pooled:
-        figures = round_counts(*figures)
+    digits = 0 if is_whole else recipe.digits
+    if digits is not None and len(parts) == 2 and recipe.whole is None and not recipe.pooled:
+        strata, everybody = round_counts(*(figure * 10.0**digits for figure in figures))
+        figures = (strata / 10.0**digits, everybody / 10.0**digits)
     halves = np.concatenate([part.half_widths.ravel() for part in parts])
     column = np.concatenate([part.ravel() for part in figures])
     if recipe.kind == "sum" and recipe.count is not None:  # SUM over no rows is NULL, as AVG is
@@ -106,6 +113,7 @@ def aggregate_column(
         column, blank = np.rint(column), np.isnan(column)
         whole = np.where(blank, 0, column).astype(np.int64)
         return arrow.numbers(whole, blank), arrow.numbers(halves, np.isnan(halves))
+    column = round_to_digits(column, digits)
     return arrow.numbers(column, np.isnan(column)), arrow.numbers(halves, np.isnan(halves))
 
 

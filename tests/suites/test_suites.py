@@ -192,8 +192,6 @@ def test_a_window_without_the_unit_is_refused(session: Session) -> None:
 @pytest.mark.parametrize(
     ("output", "hint"),
     [
-        ("MIN(seen_at)", "seen_at::DATE"),
-        ("quantile_disc(seen_at, 0.5)", "seen_at::DATE"),
         ("AVG(seen_at)", "date_diff('day', DATE '2024-01-01', seen_at)"),
         ("SUM(CASE WHEN amount::VARCHAR = '0.5' THEN 1 END)", "compare it with a number"),
         ("COUNT(*) FILTER (WHERE change = 'few'::INTEGER)", "without quotes"),

@@ -253,7 +253,11 @@ or charged; an empty cell: DuckDB has no such operation, either. Made by
 - A TIMESTAMPTZ is read in UTC, and keys of it are shown in UTC.
 - MIN, MAX and quantiles of a TIME are to the minute.
 - SUM, MIN, MAX and discrete quantiles of whole numbers are BIGINT. In DuckDB a SUM is HUGEINT, and
-  MIN of the column's type. A SUM of numbers beyond ±2^31 is DOUBLE, as are all these of DECIMALs.
+  MIN of the column's type. SUM, MIN, MAX and quantiles of DECIMALs are DECIMALs of 38 digits, with
+  the column's digits behind the point, and so are their sums, differences and products. A SUM of
+  numbers beyond ±2^31 is DOUBLE.
+- MIN, MAX and quantiles of a TIMESTAMP or a TIMESTAMPTZ are to the 2,048th part of its domain:
+  42 seconds of a day, four and a half hours of a year.
 - COUNT_IF of no rows is 0, as COUNT is; DuckDB's is NULL. SUM, AVG and quantiles of no rows are
   NULL, by the noised count.
 - A UUID is compared as its text, an ENUM by its labels; keys of an ENUM are shown as

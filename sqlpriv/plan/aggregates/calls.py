@@ -19,6 +19,7 @@ from sqlpriv.plan.aggregates.moment_formulas import FORMULAS, SAME_AS
 from sqlpriv.plan.aggregates.quantile_levels import DISCRETE, RANKED, requested_rank
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.facts.conditions import truths_as_numbers, whole_identities
+from sqlpriv.plan.expressions.facts.dates import number_of_moment
 from sqlpriv.plan.expressions.facts.value_facts import Shape
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.statements import alter_text, default_name
@@ -56,6 +57,8 @@ _FIRST_GROUP = "of groups it is known: SELECT y FROM t GROUP BY y ORDER BY {}(x)
 _GROUPS = "count the groups instead: SELECT x, COUNT(*) FROM t GROUP BY x"
 _AGGREGATES = "COUNT, SUM, AVG, VARIANCE, STDDEV, MEDIAN, MIN, MAX and MODE can be asked for"
 _RATIO = "build it from SUM and COUNT, as in SUM(x * y) / COUNT(*)"
+NUMBERS_OF_MOMENTS = {Type.DATE: "days", Type.TIMESTAMP: "micros"}
+"""Quantiles of moments are found among their numbers: of days, or of microseconds since 1970."""
 REFUSED = {
     **dict.fromkeys(("mad", "histogram"), _HISTOGRAM),
     **dict.fromkeys(("arg_max", "max_by"), _FIRST_GROUP.format("MAX", "DESC")),
@@ -103,6 +106,8 @@ class Aggregate:
         rank: Of a quantile, a / b; None for a mode.
         values: Of a level: every value that `of` can have, if they are listed.
         whole: Of a quantile of whole numbers: that it is one of them, and not between two.
+        zoned: Whether `of` is a TIMESTAMPTZ, of a quantile.
+        digits: Of a sum or a quantile of whole numbers or decimals: those behind the point.
         using: The estimator that `AVG(x USING …)` or `SUM(x USING …)` forces, `pooled`, or ''.
     """
 
@@ -118,6 +123,8 @@ class Aggregate:
     whole: bool = False
     using: str = ""
     units: bool = False
+    digits: int | None = None
+    zoned: bool = False
 
 
 def is_aggregate(node: t.Node) -> bool:
@@ -159,6 +166,7 @@ def read_aggregate(call: t.FunctionCall, binder: Binder) -> Aggregate:
         bounds = _public_bounds(call, arg, of, binder)
     else:
         bounds = (0, 0)
+    digits = binder.shape(call, of).digits if kind == "sum" and of is not None else None
     if kind in ("sum", "mean", "variance", "stddev") and of is not None:
         of = _without_rounding(of)
     if call.distinct and of is not None:
@@ -176,7 +184,7 @@ def read_aggregate(call: t.FunctionCall, binder: Binder) -> Aggregate:
     if kind == "count" and not absent:
         return Aggregate("count")
     sample = kind in ("variance", "stddev") and not call.name.endswith("_pop")
-    return Aggregate(kind, of, shape.type, *bounds, absent, sample, using=call.using)
+    return Aggregate(kind, of, shape.type, *bounds, absent, sample, using=call.using, digits=digits)
 
 
 def _read_level(call: t.FunctionCall, arg: t.Node, of: a.Expr, binder: Binder) -> Aggregate:
@@ -185,15 +193,17 @@ def _read_level(call: t.FunctionCall, arg: t.Node, of: a.Expr, binder: Binder) -
     if ranked is None and (shape.values is None or shape.type is Type.REAL):
         raise refuse(call, "MODE needs a public list of its argument's values", _GROUPS)
     values = shape.values
-    if ranked and shape.type is Type.DATE:  # found among the numbers of its days
-        of, values = a.Call("days", (of,)), None
+    if ranked and shape.type in NUMBERS_OF_MOMENTS:
+        of = a.Call(NUMBERS_OF_MOMENTS[shape.type], (of,))
+        numbers = [number_of_moment(value) for value in values or () if value is not None]
+        values = tuple(numbers) or None
     bounds = _public_bounds(call, arg, of, binder) if ranked else (0, 0)
     if call.filter is not None:
         of = _apply_filter(call.filter, of, binder)
-    if call.using and shape.type is Type.DATE:
+    if call.using and shape.type in NUMBERS_OF_MOMENTS:
         hint = "leave out USING, or take days: date_diff('day', DATE '2024-01-01', "
         hint += f"{default_name(t.Item(arg))})"
-        raise refuse(call, f"{call.name.upper()} of dates has no estimator {call.using}", hint)
+        raise refuse(call, f"{call.name.upper()} of moments has no estimator {call.using}", hint)
     return Aggregate(
         "level",
         of,
@@ -204,6 +214,8 @@ def _read_level(call: t.FunctionCall, arg: t.Node, of: a.Expr, binder: Binder) -
         values=values,
         whole=shape.type is Type.INTEGER and call.name in DISCRETE,
         using=call.using,
+        digits=shape.scale if ranked else None,
+        zoned=bool(shape.zoned),
     )
 
 
@@ -276,8 +288,6 @@ def _hint_of_moments(call: t.FunctionCall, arg: t.Node, type_: Type) -> str:
     if type_ is Type.TIME:
         minutes = f"hour({name}) * 60 + minute({name})"
         return f"count minutes: {call.name.upper()}({minutes})"
-    if KINDS.get(call.name) == "level":
-        return f"it is answered of days: write {name}::DATE for {name}"
     return f"count from a day on: {call.name.upper()}(date_diff('day', DATE '2024-01-01', {name}))"
 
 
@@ -324,4 +334,5 @@ def _declaration_hint(arg: t.Node, binder: Binder) -> str:
 
 
 def _lacks_bounds(shape: Shape) -> bool:
-    return shape.type in (Type.INTEGER, Type.REAL, Type.DATE) and shape.lower is None
+    bounded = (Type.INTEGER, Type.REAL, Type.DATE, Type.TIMESTAMP)
+    return shape.type in bounded and shape.lower is None

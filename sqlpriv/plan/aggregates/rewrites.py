@@ -15,7 +15,7 @@ from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Number, Type, Value
 from sqlpriv.plan.aggregates.calls import Aggregate
 from sqlpriv.plan.aggregates.quantile_levels import level_grid
-from sqlpriv.plan.expressions.facts.dates import date_of_day
+from sqlpriv.plan.expressions.facts.dates import date_of_day, moment_of_micros
 
 MOST_OF_WHOLE_SUM = 2**31
 """Sums of whole numbers up to this are whole, as BIGINT: 2^31 rows of them are below 2^63."""
@@ -73,8 +73,10 @@ class Recipe:
         whole: The same over all strata; or the population's count of different values, to which
             the strata's do not add up.
         rank, values: Its rank (None: a mode), and what its levels stand for.
+        zoned: Whether a level is a TIMESTAMPTZ.
         type: Of a level or a sum as it is shown; counts are whole, all else is not.
         using: The estimator that asks for the total in rounds (`plan.rounds`), or ''.
+        digits: Of a sum or a quantile of whole numbers or decimals: those behind the point.
         pooled: Whether the strata's means are drawn together once they are released.
         whole_numbers: Whether x, of which the mean or the sum is taken, is a whole number.
     """
@@ -95,6 +97,8 @@ class Recipe:
     using: str = ""
     whole_numbers: bool = False
     pooled: bool = False
+    digits: int | None = None
+    zoned: bool = False
 
     @property
     def queries(self) -> tuple[a.Asked, ...]:
@@ -120,6 +124,8 @@ class Recipe:
         return float(self.upper - self.lower)
 
 
+MOMENTS_OF_NUMBERS = {Type.DATE: date_of_day, Type.TIMESTAMP: moment_of_micros}
+"""What a number of `NUMBERS_OF_MOMENTS` stands for."""
 Rule = Callable[[Aggregate, GroupedRows], Recipe]
 
 
@@ -146,7 +152,8 @@ def expand_sum(aggregate: Aggregate, cells: GroupedRows) -> Recipe:
     whole = aggregate.type is Type.INTEGER
     is_small = max(abs(lower), abs(upper)) <= MOST_OF_WHOLE_SUM
     type_ = Type.INTEGER if whole and is_small else Type.REAL
-    return Recipe("sum", count, total, None, lower, upper, type=type_, whole_numbers=whole)
+    recipe = Recipe("sum", count, total, None, lower, upper, type=type_, whole_numbers=whole)
+    return replace(recipe, digits=aggregate.digits if is_small else None)
 
 
 def expand_mean(aggregate: Aggregate, cells: GroupedRows) -> Recipe:
@@ -181,15 +188,15 @@ def expand_level(aggregate: Aggregate, cells: GroupedRows) -> Recipe:
     size = math.prod(len(key.values) for key in (*cells.strata, *cells.keys))
     ends = (aggregate.lower, aggregate.upper)
     of_type = aggregate.type or Type.REAL
-    of_dates = aggregate.rank is not None and of_type is Type.DATE
-    grid_type = Type.INTEGER if of_dates else of_type
+    of_moment = MOMENTS_OF_NUMBERS.get(of_type) if aggregate.rank is not None else None
+    grid_type = Type.INTEGER if of_moment else of_type
     grid = level_grid(aggregate.of, grid_type, *ends, aggregate.values, size)
     values = grid.values
-    if of_dates:
-        values = tuple(map(date_of_day, values))
+    if of_moment:
+        values = tuple(map(of_moment, values))
     elif aggregate.whole:  # a cell of whole numbers has one within half of its middle
         values = tuple(round(x) for x in values if isinstance(x, int | float))
-    real = aggregate.rank is not None and not (of_dates or aggregate.whole)
+    real = aggregate.rank is not None and not (of_moment or aggregate.whole)
     level = a.Level(cells.source, grid.key, aggregate.rank, cells.strata, cells.keys)
     whole = replace(level, strata=()) if cells.strata else None
     return Recipe(
@@ -204,6 +211,8 @@ def expand_level(aggregate: Aggregate, cells: GroupedRows) -> Recipe:
         rank=aggregate.rank,
         values=values,
         type=Type.REAL if real else of_type,
+        digits=aggregate.digits,
+        zoned=aggregate.zoned,
     )
 
 

@@ -49,6 +49,19 @@ def date_of_day(number: Any) -> dt.date:
     return EPOCH + dt.timedelta(days=math.floor(number))
 
 
+def number_of_moment(moment: Any) -> int:
+    """Returns the number of a day, or of a moment's microseconds, since 1970."""
+    if isinstance(moment, dt.datetime):
+        return (moment - dt.datetime(1970, 1, 1)) // dt.timedelta(microseconds=1)
+    return int((moment - EPOCH).days)
+
+
+def moment_of_micros(number: Any) -> dt.datetime:
+    """Returns the moment so many microseconds after 1970, to the second below: a quantile is found
+    among moments that are further apart, and sets no store by fractions."""
+    return dt.datetime(1970, 1, 1) + dt.timedelta(seconds=math.floor(number / 1_000_000))
+
+
 def day_number_shape(arg: Shape) -> Shape:
     """Returns the shape of the number of a moment's day."""
     if arg.lower is None or arg.upper is None:

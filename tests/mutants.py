@@ -1506,6 +1506,20 @@ MUTANTS = (
         "tests/session/test_composite_keys.py",
     ),
     Mutant(
+        "a link to a key of several columns has them in any order",
+        K + "terms/contract.py",
+        "if keys.get(parent) == tuple(theirs.lower() for _, theirs in link.pairs):",
+        "if {*keys.get(parent, ())} == {theirs.lower() for _, theirs in link.pairs}:",
+        "tests/session/test_composite_links.py",
+    ),
+    Mutant(
+        "a link to a part of a key names its unit",
+        K + "terms/contract.py",
+        "if keys.get(parent) == tuple(theirs.lower() for _, theirs in link.pairs):",
+        "if {*keys.get(parent, ())} & {theirs.lower() for _, theirs in link.pairs}:",
+        "tests/session/test_composite_links.py",
+    ),
+    Mutant(
         "a part of a key identifies its unit",
         "sqlpriv/plan/expressions/facts/conditions.py",
         "if counts and len(parts) == counts[0]",

@@ -38,14 +38,22 @@ class SetPublic:
 
 @dataclass(frozen=True)
 class AddPrivacyLink:
+    """`further` are pairs of more columns, of this table and of the parent: see `kernel.Link`."""
+
     column: str
     table: str
     parent: str
+    further: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """The columns of this table, each with that of the parent which it is equal to."""
+        return ((self.column, self.parent), *self.further)
 
 
 @dataclass(frozen=True)
 class DropPrivacyLink:
-    column: str
+    columns: tuple[str, ...]
 
 
 @dataclass(frozen=True)

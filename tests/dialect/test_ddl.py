@@ -53,7 +53,7 @@ def one(text):
         ("SET PUBLIC", SetPublic(True)),
         ("UNSET PUBLIC", SetPublic(False)),
         ("ADD PRIVACY_LINK (k) REFERENCES parent(pk)", AddPrivacyLink("k", "parent", "pk")),
-        ("DROP PRIVACY_LINK (k)", DropPrivacyLink("k")),
+        ("DROP PRIVACY_LINK (k)", DropPrivacyLink(("k",))),
         ("SET PRIVACY BOUND (rows_per_unit = 5, groups_per_unit = 2)", SetBound(5, 2)),
         ("SET PRIVACY BOUND (groups_per_unit = 2)", SetBound(None, 2)),
         ("SET PRIVACY FROM SCHEMA", DeclareFromSchema()),

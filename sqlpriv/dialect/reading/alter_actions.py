@@ -39,7 +39,7 @@ def _action(c: TokenCursor) -> decl.Action | None:
     if c.accept("DROP", "PRIVACY_KEY"):
         return decl.DropPrivacyKey()
     if c.accept("DROP", "PRIVACY_LINK"):
-        return decl.DropPrivacyLink(c.column_in_parentheses())
+        return decl.DropPrivacyLink(c.columns_in_parentheses())
     if c.accept("DROP", "PRIVACY", "WINDOW") or c.accept("UNSET", "PRIVACY", "WINDOW"):
         return decl.DropWindow()
     if c.at("UNSET", "PRIVACY"):
@@ -64,16 +64,22 @@ def _action(c: TokenCursor) -> decl.Action | None:
 
 
 def key_or_link(c: TokenCursor) -> decl.AddPrivacyKey | decl.AddPrivacyLink:
-    """Reads `KEY (a, b)` or `LINK (a) REFERENCES t(b)`; the word may have PRIVACY_ before it."""
+    """Reads `KEY (a, b)` or `LINK (a, b) REFERENCES t(c, d)`; the word may have PRIVACY_ before
+    it."""
     if c.next().upper.endswith("KEY"):
         return decl.AddPrivacyKey(c.columns_in_parentheses())
-    column = c.column_in_parentheses()
+    columns = c.columns_in_parentheses()
     c.expect("REFERENCES")
     parent = c.table()
     if not c.at("("):
-        hint = f"write REFERENCES {parent}(id), with the column that {column} is equal to"
+        hint = f"write REFERENCES {parent}(id), with the column that {columns[0]} is equal to"
         raise c.refuse(f"a link names the column of {parent} that it refers to", hint)
-    return decl.AddPrivacyLink(column, parent, c.column_in_parentheses())
+    opening, parents = c.peek(), c.columns_in_parentheses()
+    if len(columns) != len(parents):
+        hint = "write LINK (a, b) REFERENCES t(a, b), with as many columns as the key of t has"
+        raise Refused.at(opening, "a link has as many columns as what it refers to", hint)
+    further = tuple(zip(columns[1:], parents[1:], strict=True))
+    return decl.AddPrivacyLink(columns[0], parent, parents[0], further)
 
 
 def _many(c: TokenCursor) -> decl.DeclareMany:

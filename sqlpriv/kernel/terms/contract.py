@@ -96,11 +96,30 @@ class PrivacyUnit:
 
 
 class Link(NamedTuple):
-    """`ADD PRIVACY_LINK (column) REFERENCES table(parent)`: the way from a row to its unit."""
+    """`ADD PRIVACY_LINK (column) REFERENCES table(parent)`: the way from a row to its unit.
+
+    `further` are pairs of more columns, here and in the parent, of a link to a key of several.
+    """
 
     column: str
     table: str
     parent: str
+    further: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """The columns of the row, each with that of the parent which it is equal to."""
+        return ((self.column, self.parent), *self.further)
+
+
+def link_of(stored: Sequence[Any]) -> Link:
+    """Returns a link from how a declaration's body holds it.
+
+    >>> link_of(["year", "homes", "year", ["home", "number"]]).further
+    (('home', 'number'),)
+    """
+    column, table, parent, *further = stored
+    return Link(column, table, parent, tuple((mine, theirs) for mine, theirs in further))
 
 
 @dataclass(frozen=True)
@@ -184,7 +203,7 @@ UNDECLARED: Declared = {
     "unit": False,  # SET PU
     "public": False,
     "bound": None,  # [rows_per_unit, groups_per_unit]
-    "links": [],  # [column, table, parent], each
+    "links": [],  # [column, table, parent, [another column, its parent], …], each
     "domains": {},  # lower-case column: {required, and labels or lower, upper, nullable}
     "window": None,  # [time column, rows before this day are closed, what the owner saw of them]
     "account": None,  # whose budget it is, where the table was called otherwise; else its own
@@ -223,7 +242,7 @@ def contracts_in_force(
             columns=tuple(_with_domain(c, body["domains"]) for c in table.columns),
             unit=unit,
             public=body["public"] and not owners,
-            links=tuple(Link(*link) for link in body["links"]),
+            links=tuple(map(link_of, body["links"])),
             key=key_columns(body),
             facts=TableFacts(of_table["bounded"], frozenset(of_table["constant"])),
             snapshot=snapshot,
@@ -245,24 +264,24 @@ def _owners(
 ) -> list[_Owner | None]:
     """Returns the ways from a table's rows to a unit: (unit's table, columns here, link or None).
 
-    A link to the privacy key of a unit's table, where that key is one column, names the unit
-    itself. Any other link leads to a row of its parent, and the parent's own ways go on from there.
-    None stands for a link that may lead to more than one row, or that runs in a circle.
+    A link to the privacy key of a unit's table, to all of its columns, names the unit itself. Any
+    other link of one column leads to a row of its parent, and the parent's own ways go on from
+    there. None stands for a link that may lead to more than one row, or that runs in a circle.
     """
     table, body = tables[name]
     ways: list[_Owner | None] = [(name, keys[name], None)] if name in keys else []
-    for link in (Link(*entry) for entry in body["links"]):
+    for link in map(link_of, body["links"]):
         parent = link.table.lower()
-        if parent not in tables or not table.column(link.column):
+        if parent not in tables or not all(table.column(mine) for mine, _ in link.pairs):
             continue
         above = [None] if parent in below else _owners(parent, tables, keys, below | {name})
-        column = (link.column.lower(),)
-        if keys.get(parent) == (link.parent.lower(),):
+        columns = tuple(mine.lower() for mine, _ in link.pairs)
+        if keys.get(parent) == tuple(theirs.lower() for _, theirs in link.pairs):
             # a unit that is another's row, too, protects neither
-            ways.append((parent, column, None) if len(above) == 1 else None)
+            ways.append((parent, columns, None) if len(above) == 1 else None)
         else:
-            unique = link.parent.lower() in tables[parent][0].unique
-            ways += [w and (w[0], column, link) if unique else None for w in above]
+            unique = not link.further and link.parent.lower() in tables[parent][0].unique
+            ways += [w and (w[0], columns, link) if unique else None for w in above]
     return ways
 
 

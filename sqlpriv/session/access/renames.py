@@ -14,12 +14,13 @@ it for whatever table is called so next.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import duckdb
 
-from sqlpriv.kernel.terms.contract import UNDECLARED, Declared, key_columns
+from sqlpriv.kernel.terms.contract import UNDECLARED, Declared, key_columns, link_of
 
 MAY_RENAME = re.compile(r"\b(alter|import)\b", re.IGNORECASE)
 """Words without one of which no statement renames; `EXPLAIN ANALYZE ALTER …` does."""
@@ -170,7 +171,7 @@ def _carried_body(body: Declared, past: Past) -> Declared:
     columns = [_new_name(column, now) for column in key_columns(body)]
     key = columns if len(columns) > 1 else next(iter(columns), None)
     domains = {now[column]: domain for column, domain in body["domains"].items() if column in now}
-    links = [[_new_name(column, now), *rest] for column, *rest in body["links"]]
+    links = [_renamed_link(link, lambda column: _new_name(column, now)) for link in body["links"]]
     window = body["window"]
     if window:  # a time column that was dropped leaves none
         of = now.get(window[0].lower())
@@ -185,11 +186,31 @@ def _new_name(column: str, now: Mapping[str, str]) -> str:
 
 
 def _carried_link(
-    link: list[str], tables: FollowedTables, moved_to: Mapping[str, int]
-) -> list[str]:
+    stored: list[Any], tables: FollowedTables, moved_to: Mapping[str, int]
+) -> list[Any]:
     """Returns a link whose parent goes by its new names."""
-    column, parent, key = link
-    if (number := moved_to.get(parent.lower())) is None:
-        return link
+    if (number := moved_to.get(link_of(stored).table.lower())) is None:
+        return stored
     now = {old: new for new, old in tables.pasts[number].columns.items() if old}
-    return [column, tables.now[number].name, _new_name(key, now)]
+    return _renamed_link(
+        stored, parent=tables.now[number].name, theirs=lambda column: _new_name(column, now)
+    )
+
+
+def _renamed_link(
+    stored: list[Any],
+    mine: Callable[[str], str] = str,
+    parent: str = "",
+    theirs: Callable[[str], str] = str,
+) -> list[Any]:
+    """Returns a link, as a declaration's body holds it, with its columns under new names.
+
+    Args:
+        stored: The link.
+        mine: Renames the columns of its own table.
+        parent: The new name of its parent; '' for the old one.
+        theirs: Renames the columns of its parent.
+    """
+    link = link_of(stored)
+    (column, key), *further = ([mine(here), theirs(there)] for here, there in link.pairs)
+    return [column, parent or link.table, key, *further]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeGuard
 
 from sqlpriv.errors import DeclarationError
@@ -25,6 +25,7 @@ from sqlpriv.kernel.terms.contract import (
     TableContract,
     Type,
     Value,
+    link_of,
 )
 from sqlpriv.kernel.vault import Kernel
 from sqlpriv.session.declarations.budgets import (
@@ -77,11 +78,11 @@ def _contract_change(
                 raise DeclarationError(f"{table} holds private rows; it cannot be public")
             message = f"{table} is {'public: anyone may read its rows' if on else 'not public'}"
             return {"public": on}, message
-        case decl.AddPrivacyLink(column, parent, key):
-            return _link_change(kernel, contract, body, column, parent, key)
-        case decl.DropPrivacyLink(column):
-            named = _column(contract, column).name
-            return {"links": _links_but(body, named)}, f"{table}.{column} links to no unit"
+        case decl.AddPrivacyLink():
+            return _link_change(kernel, contract, body, action)
+        case decl.DropPrivacyLink(columns):
+            left = _links_but(body, [_column(contract, column).name for column in columns])
+            return {"links": left}, f"{table}.{', '.join(columns)} links to no unit"
         case decl.SetBound():
             return _bound_change(contract, body, action)
         case decl.SetWindow():
@@ -161,8 +162,14 @@ def _unit_said(contract: TableContract, body: Declared, on: bool) -> str:
     return f"each {named} of {table} is protected"
 
 
-def _links_but(body: Declared, column: str) -> list[list[str]]:
-    return [link for link in body["links"] if link[0].lower() != column.lower()]
+def _links_but(body: Declared, columns: Sequence[str]) -> list[list[Any]]:
+    """Returns all links but the one of these columns."""
+    named = {column.lower() for column in columns}
+    return [
+        link
+        for link in body["links"]
+        if {column.lower() for column, _ in link_of(link).pairs} != named
+    ]
 
 
 def _unit_column(contract: TableContract, column: str) -> str:
@@ -177,26 +184,50 @@ def _unit_column(contract: TableContract, column: str) -> str:
 
 
 def _link_change(
-    kernel: Kernel, contract: TableContract, body: Declared, column: str, parent: str, key: str
+    kernel: Kernel, contract: TableContract, body: Declared, action: decl.AddPrivacyLink
 ) -> Change:
-    child_column = _unit_column(contract, column)
-    target = kernel.contracts().get(parent.lower())
+    target = kernel.contracts().get(action.table.lower())
     if target is None:
-        raise DeclarationError(f"there is no table {parent}")
+        raise DeclarationError(f"there is no table {action.table}")
     if contract.public:
         raise DeclarationError(f"{contract.table} is public; ALTER TABLE … UNSET PUBLIC first")
+    columns = {}  # by that of the parent, in lower case
+    for mine, theirs in action.pairs:
+        columns[theirs.lower()] = _linked_column(contract, mine, target, theirs)
+    if action.further:
+        key = [column.lower() for column in target.key]
+        if {*key} != columns.keys():
+            named = f"is ({', '.join(target.key)})" if key else "is not declared"
+            raise DeclarationError(
+                f"a link of several columns is to the privacy key of {target.table}, which {named}"
+            )
+        columns = {column: columns[column] for column in key}  # in the order of the key
+    (first, parent), *further = (
+        (mine, _column(target, theirs).name) for theirs, mine in columns.items()
+    )
+    link = [first, target.table.lower(), parent, *([mine, theirs] for mine, theirs in further)]
+    named = ", ".join(columns.values())
+    message = f"rows of {contract.table} belong to {target.table} by {named}"
+    return {"links": [*_links_but(body, [*columns.values()]), link]}, message
+
+
+def _linked_column(contract: TableContract, column: str, target: TableContract, key: str) -> str:
+    """Returns the name of a column that a link equates with one of its parent's.
+
+    Raises:
+        DeclarationError: There is no such column, or values of the two are never one.
+    """
+    name = _unit_column(contract, column)
     mine, theirs = _column(contract, column), _column(target, key)
     if mine.type is not theirs.type or (
         mine.type is Type.TIMESTAMP and mine.sql_type != theirs.sql_type
     ):
         raise DeclarationError(
-            f"{child_column} is a {mine.sql_type} and {target.table}.{theirs.name} a"
+            f"{name} is a {mine.sql_type} and {target.table}.{theirs.name} a"
             f" {theirs.sql_type}: values of two types name no one row; "
-            f"{alter_text(contract.table, child_column)} TYPE {theirs.sql_type}"
+            f"{alter_text(contract.table, name)} TYPE {theirs.sql_type}"
         )
-    link = [child_column, target.table.lower(), theirs.name]
-    message = f"rows of {contract.table} belong to {target.table} by {child_column}"
-    return {"links": [*_links_but(body, child_column), link]}, message
+    return name
 
 
 def _bound_change(contract: TableContract, body: Declared, action: decl.SetBound) -> Change:

@@ -185,7 +185,9 @@ def _links(contract: TableContract, made: Mapping[str, TableContract]) -> list[s
     return [
         f"FOREIGN KEY ({name(x.column)}) REFERENCES {name(x.table)} ({name(x.parent)})"
         for x in contract.links
-        if x.table.lower() in made and x.parent.lower() in made[x.table.lower()].unique
+        if x.table.lower() in made
+        and not x.further  # the key of several columns is no PRIMARY KEY there
+        and x.parent.lower() in made[x.table.lower()].unique
     ]
 
 

@@ -197,9 +197,9 @@ def _declare_all(actions: Sequence[decl.Action], table: str, access: Access) -> 
 
 def _ask_for_bound(access: Access, contract: TableContract, link: decl.AddPrivacyLink) -> None:
     """Refuses a link of many rows to one unit where nobody said how many of them count."""
-    column = contract.unit.column if contract.unit is not None else link.column.lower()
+    named = contract.unit.columns if contract.unit is not None else (link.column.lower(),)
     body = access.kernel.ledger.declarations()[1][contract.table.lower()]
-    if body["bound"] is None and column not in contract.unique:
+    if body["bound"] is None and not contract.unique.intersection(named):
         raise DeclarationError(
             f"say how many rows of one unit count in {contract.table}, before its link:"
             f" {alter_text(contract.table)} SET PRIVACY BOUND (rows_per_unit = …); in a list, write"
@@ -212,18 +212,20 @@ def _check_parent_key(access: Access, link: decl.AddPrivacyLink) -> None:
     would meet more parents than anybody said, and sums over the join be too large. A key of files
     is no PRIMARY KEY, which would have kept it single."""
     parent = access.tables.contracts().get(link.table.lower())
-    if parent is None or parent.column(link.parent) is None:
+    keys = [theirs for _, theirs in link.pairs]
+    if parent is None or not all(map(parent.column, keys)):
         return  # `declare` says so
     body = access.kernel.ledger.declarations()[1].get(link.table.lower(), UNDECLARED)
-    if link.parent.lower() in parent.unique or (body["bound"] or (1, 1))[0] > 1:
+    if parent.unique.intersection(map(str.lower, keys)) or (body["bound"] or (1, 1))[0] > 1:
         return
     assert access.owner is not None
-    key, table = name(link.parent), name(parent.table)
-    twice = f"SELECT 1 FROM {table} WHERE {key} IS NOT NULL GROUP BY {key} HAVING count(*) > 1"
+    columns, table = ", ".join(map(name, keys)), name(parent.table)
+    named = " AND ".join(f"{name(key)} IS NOT NULL" for key in keys)
+    twice = f"SELECT 1 FROM {table} WHERE {named} GROUP BY {columns} HAVING count(*) > 1"
     if access.owner.read_rows(f"{twice} LIMIT 1"):
         raise DeclarationError(
-            f"{link.parent} occurs more than once in {parent.table}, so that a link to it leads to"
-            " several rows; take out the rows that are doubled or, if a unit does have several,"
+            f"{', '.join(keys)} occurs more than once in {parent.table}, so that a link to it leads"
+            " to several rows; take out the rows that are doubled or, if a unit does have several,"
             f" first {alter_text(parent.table)} SET PRIVACY BOUND (rows_per_unit = …)"
         )
 
@@ -235,8 +237,10 @@ def _rows_left_out(
     assert access.owner is not None
     words = ""
     if isinstance(action, decl.AddPrivacyLink):
-        column = action.column.lower()
-        (link,) = (link for link in contract.links if link.column.lower() == column)
+        named = {mine.lower() for mine, _ in action.pairs}
+        (link,) = (
+            link for link in contract.links if {mine.lower() for mine, _ in link.pairs} == named
+        )
         words = rows_of_no_parent(access.owner, contract, link)
     if is_last_bound:
         return words + rows_beyond_bound(access.owner, contract)

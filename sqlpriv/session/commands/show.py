@@ -216,9 +216,10 @@ def role(contract: TableContract, column: Column) -> str | None:
 
     A key that is declared stays so without SET PU, and then a link names whose the rows are.
     """
-    link = next((x for x in contract.links if x.column.lower() == column.name.lower()), None)
-    if link:
-        return f"link to {link.table}.{link.parent}"
+    for link in contract.links:
+        for mine, theirs in link.pairs:
+            if mine.lower() == column.name.lower():
+                return f"{'part of the ' * bool(link.further)}link to {link.table}.{theirs}"
     if column.name.lower() in map(str.lower, contract.key):
         return "privacy key" if len(contract.key) == 1 else "part of the privacy key"
     return None

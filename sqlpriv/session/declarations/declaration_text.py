@@ -13,7 +13,13 @@ from typing import Any
 
 from sqlpriv.errors import DataError, DeclarationError
 from sqlpriv.kernel.terms.budget import YOCTO, Budget, Epsilon, Price, rho_of
-from sqlpriv.kernel.terms.contract import UNDECLARED, Declared, TableContract, key_columns
+from sqlpriv.kernel.terms.contract import (
+    UNDECLARED,
+    Declared,
+    TableContract,
+    key_columns,
+    link_of,
+)
 from sqlpriv.kernel.vault import Kernel
 from sqlpriv.plan.pricing.display import epsilon_shown
 from sqlpriv.session.access.closed_rows import declared_window
@@ -79,8 +85,8 @@ def _parents_first(
 
     def visit(table: str, below: frozenset[str]) -> None:
         if table in contracts and table not in below:
-            for _, parent, _ in bodies.get(table, UNDECLARED)["links"]:
-                visit(parent.lower(), below | {table})
+            for link in map(link_of, bodies.get(table, UNDECLARED)["links"]):
+                visit(link.table.lower(), below | {table})
             ordered[table] = None
 
     for table in contracts:
@@ -96,10 +102,11 @@ def _items(contract: TableContract, body: Declared) -> list[str]:
     items = []
     if body["unit"] and body["key"]:
         items.append(f"KEY ({_written_key(body)})")
-    items += [
-        f"LINK ({written_name(column)}) REFERENCES {written_name(parent)}({written_name(key)})"
-        for column, parent, key in body["links"]
-    ]
+    for link in map(link_of, body["links"]):
+        columns, parents = (
+            ", ".join(map(written_name, names)) for names in zip(*link.pairs, strict=True)
+        )
+        items.append(f"LINK ({columns}) REFERENCES {written_name(link.table)}({parents})")
     if body["public"]:
         items.append("PUBLIC")
     if body["bound"] or body["links"]:  # a link in a list asks for its bound

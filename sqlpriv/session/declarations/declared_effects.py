@@ -85,12 +85,15 @@ def rows_of_no_parent(engine: OwnerEngine, contract: TableContract, link: Link) 
             else f"{parent.table}.{link.parent} is neither PRIMARY KEY nor UNIQUE"
         )
         return f"; analysts are refused {contract.table}, because {missing}"
-    column, key, of = name(link.column), name(link.parent), name(parent.table)
-    orphan = f"{column} NOT IN (SELECT {key} FROM {of} WHERE {key} IS NOT NULL)"
-    counts = f"count(*) FILTER ({column} IS NULL), count(*) FILTER ({orphan})"
-    ((nobodys, orphans),) = engine.read_rows(f"SELECT {counts} FROM {name(contract.table)}")
-    words = f"; {count_text(nobodys, 'row')} without {link.column}, never read" if nobodys else ""
+    pairs = [(f"mine.{name(here)}", f"theirs.{name(there)}") for here, there in link.pairs]
+    named = " AND ".join(f"{here} IS NOT NULL" for here, _ in pairs)
+    met = " AND ".join(f"{here} = {there}" for here, there in pairs)
+    lone = f"NOT EXISTS (FROM {name(parent.table)} AS theirs WHERE {met})"
+    counts = f"count(*) FILTER (NOT ({named})), count(*) FILTER ({named} AND {lone})"
+    ((nobodys, orphans),) = engine.read_rows(f"SELECT {counts} FROM {name(contract.table)} AS mine")
+    columns = ", ".join(here for here, _ in link.pairs)
+    words = f"; {count_text(nobodys, 'row')} without {columns}, never read" if nobodys else ""
     if orphans:
-        fate = "never read" if contract.via else f"each such {link.column} is a unit of its own"
+        fate = "never read" if contract.via else f"each such {columns} is a unit of its own"
         words += f"; {count_text(orphans, 'row')} of nobody in {parent.table}: {fate}"
     return words

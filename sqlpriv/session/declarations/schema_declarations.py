@@ -186,12 +186,19 @@ def _links(owner: OwnerEngine, contract: TableContract) -> list[decl.Action]:
         f" FROM duckdb_constraints() WHERE table_name = {literal(contract.table)}"
         " AND schema_name = 'main' AND constraint_type = 'FOREIGN KEY'",
     )
-    linked = {link.column.lower() for link in contract.links}
+    linked = {frozenset(mine.lower() for mine, _ in link.pairs) for link in contract.links}
     return [
-        decl.AddPrivacyLink(columns[0], parent, parent_columns[0])
+        decl.AddPrivacyLink(
+            columns[0],
+            parent,
+            parent_columns[0],
+            tuple(zip(columns[1:], parent_columns[1:], strict=True)),
+        )
         for columns, parent, parent_columns in keys
-        if len(columns) == 1
-        and columns[0].lower() not in linked
+        if frozenset(map(str.lower, columns)) not in linked
         and (target := contract.others.get(parent.lower())) is not None
         and target.unit is not None
+        and (
+            len(columns) == 1 or {*map(str.lower, parent_columns)} == {*map(str.lower, target.key)}
+        )
     ]

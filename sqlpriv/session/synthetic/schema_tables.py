@@ -122,11 +122,13 @@ def _read_table(
             "leave it out if it is public: it needs no synthetic copy",
         )
     link = links[0] if links else None
-    linking = {link.column.lower()} if link else set()
-    if link and parent and link.parent.lower() not in parent.contract.unique:
+    linking = {mine.lower() for mine, _ in link.pairs} if link else set()
+    is_single = link and not link.further
+    if link and parent and not (is_single and link.parent.lower() in parent.contract.unique):
+        columns = ", ".join(theirs for _, theirs in link.pairs)
         raise Refused.at(
             create.pos,
-            f'"{link.parent}" is neither PRIMARY KEY nor UNIQUE in {parent.name}:'
+            f'"{columns}" is neither PRIMARY KEY nor UNIQUE in {parent.name}:'
             f" a row of {contract.table} may have several parents",
             f"declare {parent.name} with a PRIMARY KEY; rows in files have none: copy them into"
             " a table of the vault that has",

@@ -39,7 +39,8 @@ svg text { font-size: 12px; fill: var(--soft); } .grid { stroke: var(--line); }
 .spent { fill: none; stroke: var(--spent); stroke-width: 2; } .area { fill: var(--area); }
 .budget { fill: none; stroke: var(--budget); stroke-width: 2; stroke-dasharray: 6 4; }
 @media (max-width: 40rem) { svg text { font-size: 20px; } }
-@media print { body { margin: 0; max-width: none; } section, .card, svg { break-inside: avoid; } }
+@media print { body { margin: 0; max-width: none; } .card, svg, tr { break-inside: avoid; }
+  h2, h3, caption, thead { break-after: avoid; } }
 """
 
 

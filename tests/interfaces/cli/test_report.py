@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
+import shutil
+import subprocess
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -160,3 +163,25 @@ def test_of_a_budget_of_months_the_picture_shows_what_each_month_spent() -> None
     assert "ε spent of people within each month (line)" in page
     # 32 days on 656 are 20.5 each; of 2, 196 high: 1.5 from January 10th, 0 from February, then 0.5
     assert 'class="spent" d="M52.0 63.0H503.0V210.0H585.0V161.0H708.0"' in page
+
+
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(CHROMIUM is None, reason="no browser is here")
+def test_a_printed_page_begins_with_what_is_protected(tmp_path: Path) -> None:
+    """The first sheet held the title alone: no section was parted, and none fitted below it."""
+    columns = [
+        {"column_name": f"c{i}", "column_type": "BIGINT", "role": None, "privacy_domain": "IN (1)"}
+        for i in range(30)
+    ]
+    table = {"table": "people", "status": "private", "unit_table": "people", "privacy_key": "id"}
+    table |= {"rows_per_unit": 1, "groups_per_unit": 1}
+    facts = ReportFacts("people.duckdb", [table], [], [], [], {"people": columns}, {})
+    (tmp_path / "r.html").write_text(report_page(facts, dt.date(2026, 11, 1)), "utf-8")
+    command = [str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu"]
+    command += [f"--print-to-pdf={tmp_path}/r.pdf", f"file://{tmp_path}/r.html"]
+    subprocess.run(command, check=True, capture_output=True, timeout=60)
+    sheets = re.findall(rb"/Type\s*/Page[^s]", (tmp_path / "r.pdf").read_bytes())
+    assert len(sheets) == 2  # three, where the sections stand on sheets of their own

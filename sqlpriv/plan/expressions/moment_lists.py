@@ -170,7 +170,7 @@ def bind_time_bucket(binder: Binder, node: t.FunctionCall) -> a.Expr:
     ]
     last = (a.Call("not", (a.Call("is null", (expr,)),)), a.Lit(starts[-2], type_))
     bucket = a.Case((*whens, last), a.Lit(None, type_))
-    if not shape.nullable:
+    if not shape.nullable or binder.is_present(expr):  # the last bucket takes all that are left
         binder.evaluated.add(bucket)
     return bucket
 

@@ -146,7 +146,7 @@ class ProgramCompiler:
             whole,
             run_public,
             self._columns_of,
-            rewrite_joins(self._columns_of, self._row_names, run_public),
+            rewrite_joins(self._columns_of, self._row_names, run_public, self._types_of),
         )
         if not isinstance(division, Division):
             return too_large[0] if too_large else division
@@ -250,6 +250,18 @@ class ProgramCompiler:
         contract = self.contracts.get(table)
         return None if contract is None else frozenset(c.name.lower() for c in contract.columns)
 
+    def _types_of(self, table: str) -> dict[str, str] | None:
+        """Returns the public types of a private table's columns; the labels of an ENUM are not."""
+        if not self._is_private(table):
+            return None
+        columns = self.contracts[table].columns
+        return {c.name: "VARCHAR" if _has_labels(c.sql_type) else c.sql_type for c in columns}
+
     def _is_private(self, table: str) -> bool:
         contract = self.contracts.get(table)
         return contract is not None and not contract.public
+
+
+def _has_labels(sql_type: str) -> bool:
+    """Returns whether a type is an ENUM, or holds one."""
+    return "ENUM" in sql_type.upper()

@@ -3,6 +3,9 @@
     SELECT EXISTS (SELECT * FROM visits WHERE cost > 900)
     ──► SELECT (SELECT COUNT(*) > ERROR(COUNT(*)) FROM visits WHERE cost > 900)
 
+    SELECT 1 AS one FROM visits WHERE cost > 900 LIMIT 1
+    ──► SELECT 1 AS one WHERE (SELECT COUNT(*) > ERROR(COUNT(*)) FROM visits WHERE cost > 900)
+
 That is how listed values are said to be there, too. Where no row exists the answer is true in one
 of 40 statements; where few exist it may be false.
 """
@@ -23,7 +26,9 @@ _SHAPING = ("group", "having", "qualify", "offset", "windows", "with_")
 
 
 def with_existence_counted(root: exp.Expr, reads_private: Callable[[exp.Expr], bool]) -> None:
-    """Rewrites EXISTS where the query around it has no private rows of its own."""
+    """Rewrites EXISTS where the query around it has no private rows of its own, and a statement of
+    constants that gives a row if there is one, as Rails and Django ask."""
+    _write_first_row(root.this, reads_private)
     for node in list(root.find_all(exp.Exists)):
         query, around = node.this, node.find_ancestor(exp.Select)
         if isinstance(query, exp.Select) and around is not None and reads_private(query):
@@ -31,6 +36,20 @@ def with_existence_counted(root: exp.Expr, reads_private: Callable[[exp.Expr], b
             if not of_rows and _is_of_itself(query) and _gives_rows(query):
                 _name_outputs(around)
                 node.replace(_count_test(query))
+
+
+def _write_first_row(query: exp.Expr, reads_private: Callable[[exp.Expr], bool]) -> None:
+    if not isinstance(query, exp.Select) or query.args.get("from_") is None:
+        return
+    limit = query.args.get("limit")
+    outputs = [item for item in query.expressions if not clauses_mark(item)]
+    constants = all(not item.is_star and not columns_in(item) for item in outputs)
+    is_one = limit is not None and limit.expression.name == "1"
+    if is_one and constants and reads_private(query) and _gives_rows(query):
+        test = _count_test(query)
+        for clause in ("from_", "joins", "laterals", "where", "order", "limit"):
+            query.set(clause, None)
+        query.where(test, copy=False)
 
 
 def _is_of_itself(query: exp.Select) -> bool:

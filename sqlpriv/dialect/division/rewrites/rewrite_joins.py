@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from sqlpriv.dialect.division.divide import Rewrite
 from sqlpriv.dialect.division.outer_keys import ColumnsOf
+from sqlpriv.dialect.division.probes.row_free import TypesOf, without_stored_rows
 from sqlpriv.dialect.division.public_rows import RunPublic
 from sqlpriv.dialect.division.rewrites.existence import with_existence_counted
 from sqlpriv.dialect.division.rewrites.joined_averages import with_averages_in_place
@@ -19,16 +20,20 @@ from sqlpriv.dialect.division.unit_windows import RowNames
 from sqlpriv.errors import Refused
 
 
-def rewrite_joins(columns_of: ColumnsOf, row_names: RowNames, run: RunPublic) -> Rewrite:
+def rewrite_joins(
+    columns_of: ColumnsOf, row_names: RowNames, run: RunPublic, types_of: TypesOf
+) -> Rewrite:
     """Returns what rewrites a query: see `divide`.
 
     Args:
         columns_of: The columns of a stored table.
         row_names: What tells the rows of a stored table apart, and units.
         run: Runs a query over public tables.
+        types_of: The types of a private table's columns.
     """
 
     def rewrite(root: exp.Expr, reads_private: Callable[[exp.Expr], bool]) -> Refused | None:
+        without_stored_rows(root, types_of)
         with_top_groups(root, reads_private, columns_of)
         with_lateral_columns(root, reads_private, columns_of)
         with_averages_in_place(root, reads_private, columns_of, row_names)

@@ -1,0 +1,1 @@
+"""Statements by which clients look what is there: they give no row."""

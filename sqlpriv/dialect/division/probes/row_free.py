@@ -1,0 +1,71 @@
+"""Queries that give no row whatever is stored: clients ask so which columns there are.
+
+    SELECT * FROM bills WHERE 1 = 0
+    ──► SELECT * FROM (SELECT CAST(NULL AS BIGINT) AS id, … WHERE FALSE) AS bills WHERE 1 = 0
+
+Names and types of columns are public, but for the labels of an ENUM: its columns are texts here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from sqlglot import exp
+
+from sqlpriv.dialect.common_tables import alias_of, bare_name, is_stored_table, sources_of
+from sqlpriv.dialect.division.named_terms import conjuncts_of
+from sqlpriv.dialect.marks import marked_name
+
+TypesOf = Callable[[str], Mapping[str, str] | None]
+"""The type of each column of a stored private table, by its lower-case name; None of others."""
+
+
+def without_stored_rows(root: exp.Expr, types_of: TypesOf) -> None:
+    """Writes tables without rows for private ones, where a statement gives no row of any.
+
+    Args:
+        root: Holds the query.
+        types_of: Tells the columns of private tables.
+    """
+    query = root.this
+    if not isinstance(query, exp.Select):
+        return
+    limit, where = query.args.get("limit"), query.args.get("where")
+    parts: list[exp.Expr] = []
+    if limit is not None and limit.expression.name == "0":
+        parts = [query]
+    elif where is not None and any(map(_is_false, conjuncts_of(where.this))):
+        parts = sources_of(query)
+    for part in parts:
+        for table in list(part.find_all(exp.Table)):
+            types = types_of(bare_name(table)) if is_stored_table(table) else None
+            if types is not None:
+                table.replace(_empty_table(alias_of(table), types))
+
+
+def _is_false(test: exp.Expr) -> bool:
+    """Returns whether a condition is FALSE as written, or compares two numbers and is not true."""
+    test = test.unnest()
+    if isinstance(test, exp.Boolean):
+        return not test.this
+    if marked_name(test)[1:].upper() == "FALSE":
+        return True
+    sides = (test.this, test.expression) if isinstance(test, exp.EQ | exp.NEQ) else ()
+    if not sides or not all(isinstance(x, exp.Literal) and not x.is_string for x in sides):
+        return False
+    is_equal = sides[0].name == sides[1].name
+    return is_equal is isinstance(test, exp.NEQ)
+
+
+def _empty_table(alias: str, types: Mapping[str, str]) -> exp.Expr:
+    columns = [
+        exp.Alias(
+            this=exp.Cast(
+                this=exp.Null(), to=exp.DataType.build(type_, dialect="duckdb", udt=True)
+            ),
+            alias=exp.to_identifier(name, quoted=True),
+        )
+        for name, type_ in types.items()
+    ]
+    rows = exp.Select(expressions=columns).where(exp.false())
+    return exp.Subquery(this=rows, alias=exp.TableAlias(this=exp.to_identifier(alias)))

@@ -10,7 +10,6 @@ from bench.value_shapes import ValueShape
 from sqlpriv.answer.rounds.histogram.hidden_clumps import (
     NoisedHistogram,
     hidden_clumps,
-    moved_by_missing_rows,
 )
 from sqlpriv.answer.rounds.histogram.pooled_bins import BinEnds
 from sqlpriv.answer.rounds.histogram.slow_tails import believed_beyond
@@ -67,21 +66,6 @@ def test_the_belief_is_in_rows_where_they_are() -> None:
     middle, most = (float(believed_beyond(above, excess, part)) for part in (0.5, 0.95))
     held = float(counts[28:36] / ROWS @ excess[28:36])
     assert 0.5 * held < middle < 2 * held < most < 20 * held
-
-
-@pytest.mark.parametrize(
-    ("seen", "placed", "said"),
-    [(12, 0.05, True), (12, 0.0, False), (40, 0.05, False)],
-    ids=["missing", "none missing", "domain not much wider"],
-)
-def test_missing_rows_are_told_of_where_the_domain_is_wide(
-    seen: int, placed: float, said: bool
-) -> None:
-    """A twentieth of 1,000 rows is counted and in no bin that is seen."""
-    counts = np.where(np.arange(60) < seen, 950.0 / seen, 0.0)
-    histogram = NoisedHistogram(counts, counts > 0, BINS, 1_000.0, 15.0, 4.0, True)
-    where = np.where(np.arange(60) == seen, placed, 0.0)
-    assert (moved_by_missing_rows(histogram, where) > 0) == said
 
 
 OUTLIERS = ValueShape(

@@ -22,6 +22,7 @@ from sqlpriv.answer.rounds.histogram.slow_tails import believed_beyond
 from sqlpriv.answer.rounds.histogram.tail_constants import (
     COUNTED,
     DOUBT,
+    DOUBTED,
     EVIDENT,
     HEAVY,
     OWN_TAIL,
@@ -113,7 +114,7 @@ def estimate_excess(
         shared + histogram_noise,
         clumped_variance(after, beyond, n),
         slow,
-        np.maximum(unseen, tails.missing),
+        np.maximum(unseen, tails.far),
     )
 
 
@@ -133,8 +134,10 @@ def _lost_by_slow_tails(tails: Tails, centre: Array, half: Array) -> tuple[Array
             if 1 - clumps.belief[0] >= EVIDENT:
                 held = np.maximum(held, believed_beyond(together, beyond, part))
             counted += held[cell_end] ** 2
-            doubted = together if alone.heavy >= HEAVY else clumps
-            unseen += believed_beyond(doubted, beyond, SLOWEST)[cell_end] ** 2
+            doubted = believed_beyond(clumps, beyond, DOUBTED)
+            if alone.heavy >= HEAVY:
+                doubted = np.maximum(doubted, believed_beyond(together, beyond, SLOWEST))
+            unseen += doubted[cell_end] ** 2
     return np.sqrt(counted).reshape(centre.shape), np.sqrt(unseen).reshape(centre.shape)
 
 

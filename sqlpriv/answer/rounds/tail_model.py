@@ -20,11 +20,8 @@ from sqlpriv.answer.means import Array
 from sqlpriv.answer.rounds import cell_shapes
 from sqlpriv.answer.rounds.cell_shapes import CellShapes
 from sqlpriv.answer.rounds.histogram.end_atoms import hidden_end_atoms
-from sqlpriv.answer.rounds.histogram.hidden_clumps import (
-    NoisedHistogram,
-    hidden_clumps,
-    moved_by_missing_rows,
-)
+from sqlpriv.answer.rounds.histogram.far_rows import moved_by_far_rows
+from sqlpriv.answer.rounds.histogram.hidden_clumps import NoisedHistogram, hidden_clumps
 from sqlpriv.answer.rounds.histogram.pooled_bins import BinEnds, Pooled
 from sqlpriv.answer.rounds.histogram.pooled_histogram import smooth_histogram
 from sqlpriv.answer.rounds.histogram.slow_tails import BothSlowTails, slow_tails
@@ -61,7 +58,7 @@ class Tails:
         slow: Other tails of the pooled distribution that the counts allow. None where nothing is
             clipped.
         clumps: Rows that noise may hide farther out, as far as the counts allow. None as before.
-        missing: By how much rows that are counted and seen nowhere may move the mean of all.
+        far: By how much rows that noise may hide far out would move the mean of all (`far_rows`).
     """
 
     pooled: Array
@@ -71,7 +68,7 @@ class Tails:
     hidden: Array | float = 0.0
     slow: BothSlowTails | None = None
     clumps: BothSlowTails | None = None
-    missing: float = 0.0
+    far: float = 0.0
 
     def shares(self, deviations: float | Array = 0.0) -> Array:
         """Returns each cell's shares, of shape (…, bins), so many spreads off its rate; of numbers
@@ -140,9 +137,10 @@ def estimate_tails(
     )
     if 2 * sigma * FEWEST_BINS**0.5 > MOST_UNSEEN * rows:
         pooled = pooled._replace(shares=np.zeros_like(pooled.shares))
-        rest = np.zeros_like(pooled.shares)
+        of_tail = rest = pooled.shares
     else:
         pooled, rest = _with_hidden(pooled, is_visible, bins, counts, rows, miscount)
+        of_tail = pooled.shares - rest
         clamped, doubt = hidden_end_atoms(
             counts.values.ravel(),
             is_visible,
@@ -169,7 +167,7 @@ def estimate_tails(
         counts.values.ravel(), is_visible, bins, rows, sigma, float(of_rows), is_gaussian
     )
     clumps = hidden_clumps(noised, pooled.shares, rest)
-    missing = moved_by_missing_rows(noised, rest)
+    far = moved_by_far_rows(noised.counts, is_visible, bins, rows, (sigma, noised.of_rows), of_tail)
     noise = counts.sigma / max(float(counts.values.sum()), 1.0)
     if own is None or not pooled.shares.any():
         shape = cell_shapes.pooled_shapes(pooled, counted.values.shape)
@@ -180,7 +178,7 @@ def estimate_tails(
     present = np.maximum(counted.values, 0.0)
     raked = rake(shape, pooled.shares, present / max(float(present.sum()), 1.0))
     sloped = bins.with_slopes(pooled.shares)
-    return Tails(pooled.shares, sloped, noise, raked, hidden, slow, clumps, missing)
+    return Tails(pooled.shares, sloped, noise, raked, hidden, slow, clumps, far)
 
 
 def rake(shape: CellShapes, pooled: Array, shares: Array) -> CellShapes:

@@ -20,13 +20,9 @@ estimated: the tail that goes on. Where so many rows are missing that they were 
 is seen (`tail_model`), a clump takes their place, and has as many as are missing.
 
 Where the counts speak for a clump (`EVIDENT`) an interval counts on the belief in tails
-(`slow_tails`) and clumps together. A note stands where more than `1 - SLOWEST` of the belief moves
+(`slow_tails`) and clumps together. A note stands where more than `1 - DOUBTED` of the belief moves
 a figure far out of its interval: of rows that leave no trace nothing better can be said, and an
 interval that counted on them would be longer than the plain mean's.
-
-Rows that are counted and seen nowhere are next to what is seen as a rule. Where the declared domain
-reaches `BEYOND_SEEN` times as far, they may be anywhere as well, and a note tells what they move a
-mean by half way to its end, by orders of magnitude.
 
 Its constants stand in `tail_constants`.
 """
@@ -42,13 +38,7 @@ from numpy.typing import NDArray
 from sqlpriv.answer.means import Array
 from sqlpriv.answer.rounds.histogram.pooled_bins import BinEnds
 from sqlpriv.answer.rounds.histogram.slow_tails import BothSlowTails, SlowTails
-from sqlpriv.answer.rounds.histogram.tail_constants import (
-    BEYOND_SEEN,
-    CLAMPED,
-    CLUMPED,
-    FARTHER,
-    MOST_HIDDEN,
-)
+from sqlpriv.answer.rounds.histogram.tail_constants import CLAMPED, CLUMPED, FARTHER, MOST_HIDDEN
 from sqlpriv.plan.pricing.tuned_constants import PARTS
 
 LENGTHS = (1, 2, 4, 8, 16, 32)
@@ -103,30 +93,6 @@ def hidden_clumps(histogram: NoisedHistogram, estimated: Array, placed: Array) -
     total = 1 + float(above.belief.sum() + below.belief.sum())  # rows are missing once
     above, below = (_after_none(side, total) for side in (above, below))
     return BothSlowTails(above, below._replace(shares=below.shares[:, ::-1]))
-
-
-def moved_by_missing_rows(histogram: NoisedHistogram, placed: Array) -> float:
-    """Returns by how much rows that are counted and seen nowhere may move the mean of all, or 0.
-
-    Args:
-        histogram: The noised counts.
-        placed: Which part of all rows they are, by the bins where they were placed.
-
-    >>> bins = BinEnds.between(np.append(0.0, 10.0 ** np.arange(7)))
-    >>> is_visible = np.arange(7) < 2
-    >>> histogram = NoisedHistogram(np.zeros(7), is_visible, bins, 300.0, 9.0, 4.0, True)
-    >>> round(moved_by_missing_rows(histogram, np.where(is_visible, 0.0, 0.04)), 6)
-    632.455532
-    """
-    bins, visible_bins = histogram.bins, np.flatnonzero(histogram.is_visible)
-    if not visible_bins.size or not placed.any():
-        return 0.0
-    lower, upper = float(bins.lowest[0]), float(bins.highest[-1])
-    middle = min(max(0.0, lower), upper)
-    above, below = bins.highest[visible_bins[-1]] - middle, middle - bins.lowest[visible_bins[0]]
-    reach, end = max(float(above), float(below)), max(upper - middle, middle - lower)
-    is_wide = 0 < BEYOND_SEEN * reach <= end
-    return float(placed.sum()) * (reach * end) ** 0.5 if is_wide else 0.0
 
 
 def _after_none(clumps: SlowTails, total: float) -> SlowTails:

@@ -44,6 +44,7 @@ searched, and its figure is what was seen with it.
 | COUNTED | 0.95 | derived: what an interval is to hold |
 | SCATTER | 2 | derived: of a normal they hold 95 %. With 1, everybody's interval of 20,000 rows |
 |  |  | of a power law x^-1.2 under zCDP held .86, with 2 .95 |
+| SLOWEST | 0.99 | set: what a note tells of, beyond COUNTED |
 | HEAVY | 0.1 | measured: [2]. Bimodal values and constants have .05 at most, a power law x^-1.5 |
 |  |  | .1 to .8 |
 | TAIL_MISFIT | 0.1 | set: how far a distribution's bins are off the nearest tail's |
@@ -70,9 +71,16 @@ searched, and its figure is what was seen with it.
 | MOST_HIDDEN | 0.5 | set |
 | EVIDENT | 0.06 | measured: [4]. Counted on always (CLUMPED 0.05), ± of 1,000 normal values are |
 |  |  | 1.12 to 1.18 times as long; from 0.06 on as long, and outliers hold as often |
-| BEYOND_SEEN | 100 | set: of 16 real columns one is declared so much wider than what stands out |
-| SLOWEST | 0.98 | measured: [4], 11 cells. Notes stand under .28 of the answers with 0.99, |
+| DOUBTED | 0.98 | measured: [4], 11 cells. Notes stand under .28 of the answers with 0.99, |
 |  |  | .21 with 0.985, .11 with 0.98; each time under .6 of those that do not hold |
+
+**Rows far beyond all that is seen** (`far_rows`)
+
+| name | value | chosen by |
+|---|---|---|
+| BEYOND_SEEN | 100 | set: of 16 real columns one is declared so much wider than what stands out |
+| MANY_FAR | 0.05 | set: at epsilon 1 noise hides as many of 3,000 rows and fewer |
+| HIDDEN_DEVIATIONS | 1.64 | derived: of a normal, 95 % lie below |
 
 **How cells differ from all rows** (`cell_shapes`, `place_shrinkage`)
 
@@ -137,9 +145,9 @@ MASS = 0.25
 """A bin of many equal values: both bins next to it hold less than such a part of its rows."""
 PRIOR_FALL = 4.0
 """How fast the belief in a tail falls with its slowness ξ, before counts are seen."""
-COUNTED, SLOWEST = 0.95, 0.98
+COUNTED, SLOWEST, DOUBTED = 0.95, 0.99, 0.98
 """Quantiles of the belief in tails, and in clumps: of what the interval counts on, and of what is
-told in a note."""
+told in a note of tails without a finite variance, and of clumps."""
 SCATTER = 2.0
 """Standard deviations of what a tail's rows happen to hold that are counted on besides."""
 HEAVY = 0.1
@@ -154,8 +162,9 @@ FINE, COARSE = 4.0, 64.0
 CLUMPED, FARTHER, CLAMPED, MOST_HIDDEN = 0.05, 0.7, 0.25, 0.5
 """Before any count is looked at: the chance of rows on a side that are no tail, by how much rarer
 they are twice as far out, which part of them is at a declared end, and the most of all rows."""
-BEYOND_SEEN = 100.0
-"""How many times as far as what is seen the domain reaches where missing rows are told of."""
+BEYOND_SEEN, MANY_FAR, HIDDEN_DEVIATIONS = 100.0, 0.05, 1.64
+"""How many times as far as what is seen the declared interval reaches, and the part of all rows
+that noise may hide there, from which on that is told; and the deviations of what may be hidden."""
 EVIDENT = 0.06
 """The belief in such rows from which on an interval counts on them."""
 SHAPE_MISFIT = 0.05

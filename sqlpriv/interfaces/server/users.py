@@ -196,16 +196,23 @@ class Doorkeeper:
         """Returns the user of a name, and what a SCRAM proof of theirs is checked against.
 
         For a name that nobody has, or that has no verifier, the user is None and the verifier is
-        one that no password meets: its salt is the same each time, as a user's would be, so that
-        the first message of the exchange does not tell which names there are.
+        one that no password meets: its salt is the same each time, as a user's would be, and its
+        iterations are those of a token or of a password, so that the first message of the exchange
+        does not tell which names there are. Neither changes when the server starts again.
         """
         login = self._find_login(name)
         if login is not None and login.scram is not None:
             return login.user, login.scram
-        salt = hmac.digest(self._key, b"salt of " + name.encode("utf-8", "replace"), "sha256")[:16]
-        return None, ScramVerifier(
-            TOKEN_ITERATIONS, salt, secrets.token_bytes(32), secrets.token_bytes(32)
-        )
+        digest = hmac.digest(self._mock_key(), name.encode("utf-8", "replace"), "sha256")
+        iterations = PASSWORD_ITERATIONS if digest[-1] % 2 else TOKEN_ITERATIONS
+        parts = secrets.token_bytes(32), secrets.token_bytes(32)
+        return None, ScramVerifier(iterations, digest[:16], *parts)
+
+    def _mock_key(self) -> bytes:
+        """Returns a secret that outlives the server: the hash of the first login's."""
+        with self._lock, _translate_errors():
+            row = self._db.execute("SELECT hash FROM login ORDER BY id LIMIT 1").fetchone()
+        return bytes(row[0]) if row else self._key
 
     def refresh(self, user: User) -> User:
         """Returns the same user, if their record still counts: for connections that stay open.

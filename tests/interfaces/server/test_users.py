@@ -248,3 +248,15 @@ def test_the_command_line_lets_in_and_out(tmp_path):
         refused = command("serve", vault, *words)
         assert refused.exit_code in (1, 2)
         assert said in refused.stderr
+
+
+def test_what_an_unknown_name_is_shown_outlives_the_server(vault):
+    """A salt that a restart changes would be that of nobody."""
+    users.add_user(vault, "ada", "analyst", "o")
+    shown = []
+    for _ in range(2):
+        with closing(users.Doorkeeper(vault)) as keeper:
+            verifiers = [keeper.scram_verifier(name)[1] for name in ("ada", "nobody", "somebody")]
+        shown.append([(verifier.salt, verifier.iterations) for verifier in verifiers])
+    assert shown[0] == shown[1]
+    assert len({salt for salt, _ in shown[0]}) == 3

@@ -1513,6 +1513,13 @@ MUTANTS = (
         "tests/session/test_composite_links.py",
     ),
     Mutant(
+        "units of several columns meet whatever the columns' kinds",
+        K + "sql/scanned_tables.py",
+        'kinds = f"{Type.TEXT} of {[str(kind) for _, kind in keys]}"',
+        "kinds = Type.TEXT",
+        "tests/session/test_composite_links.py",
+    ),
+    Mutant(
         "a link to a part of a key names its unit",
         K + "terms/contract.py",
         "if keys.get(parent) == tuple(theirs.lower() for _, theirs in link.pairs):",

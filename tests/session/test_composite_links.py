@@ -175,3 +175,22 @@ def test_foreign_keys_of_several_columns_are_links(tmp_path: Path) -> None:
             ALTER TABLE persons SET PRIVACY FROM SCHEMA""")
         (link,) = owner._access.tables.contracts()["persons"].links
         assert link.pairs == (("y", "year"), ("h", "home"))
+
+
+def test_a_day_and_the_timestamp_of_its_midnight_name_two_units(tmp_path: Path) -> None:
+    """A column whose type changed after the declaration: a person would count as two."""
+    vault = vault_of(
+        """CREATE TABLE born AS SELECT DATE '2020-01-01' AS day, 1 AS number;
+        CREATE TABLE seen AS SELECT DATE '2020-01-01' AS day, 1 AS number;
+        ALTER TABLE born SET PRIVACY (KEY (day, number), BOUND (rows_per_unit = 1),
+            BUDGET (epsilon = 1000000));
+        ALTER TABLE seen SET PRIVACY (BOUND (rows_per_unit = 1),
+            LINK (day, number) REFERENCES born(day, number));
+        ALTER TABLE seen ALTER COLUMN day TYPE TIMESTAMP""",
+        tmp_path / "v.duckdb",
+    )
+    both = "SELECT number FROM born UNION ALL SELECT number FROM seen"
+    with Session(vault, role="owner", principal="olga") as owner:
+        owner.execute("SET privacy_epsilon = 100")
+        with pytest.raises(Refused, match="name their units in one way"):
+            privately(owner, f"COUNT(*) FROM ({both})")

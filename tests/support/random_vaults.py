@@ -148,23 +148,24 @@ class Vault:
 
 
 COMPOSITE = "composite"
-KEYS = ("id", "id2", "pid", "o", "vo")
+KEYS = ("id", "id2", "pid", "pid2", "o", "vo")
 
 
 def random_vault(rng: random.Random) -> Vault:
     """A vault whose units may have more rows than any bound says."""
     key = rng.choice([*NAMES, COMPOSITE])
     columns, several = _random_columns(rng, key), rng.random() < 0.3
-    linked = key != COMPOSITE
+    is_composite = key == COMPOSITE
+    further = [["pid2", "id2"]] if is_composite else []
     bounds = {t: [rng.choice([1, 2, 3, 8]), rng.choice([1, 1, 2])] for t in UNIT_TABLES}
     declared: dict[str, dict[str, Any]] = {
         "p": {
-            "key": "id" if linked else ["id", "id2"],
+            "key": ["id", "id2"] if is_composite else "id",
             "unit": True,
             "bound": bounds["p"] if several else None,
         },
-        "v": {"links": [["pid", "p", "id"]] if linked else [], "bound": bounds["v"]},
-        "w": {"links": [["vo", "v", "o"]] if linked else [], "bound": bounds["w"]},
+        "v": {"links": [["pid", "p", "id", *further]], "bound": bounds["v"]},
+        "w": {"links": [["vo", "v", "o"]], "bound": bounds["w"]},
         "q": {"public": True},
     }
     domains = {
@@ -175,7 +176,7 @@ def random_vault(rng: random.Random) -> Vault:
         }
         for table, of in columns.items()
     }
-    unique = {"p": set() if several or not linked else {"id"}, "v": {"o"}, "w": set[str]()}
+    unique = {"p": set() if several or is_composite else {"id"}, "v": {"o"}, "w": set[str]()}
     unique["q"] = {"q9"} if "q9" in columns["q"] and rng.random() < 0.5 else set()
     collated = {table: rng.random() < 0.1 for table in columns}
     rows = _random_rows(rng, columns, key, several)
@@ -186,7 +187,9 @@ def _random_columns(rng: random.Random, key: str) -> dict[str, dict[str, str]]:
     own = rng.choice([kind for kind in NAMES if kind != "BOOLEAN"])
     columns = {"p": {"id": key}, "v": {"pid": "INTEGER", "o": own}, "w": {}, "q": dict[str, str]()}
     if key == COMPOSITE:
-        columns["p"] = {"id": "VARCHAR", "id2": rng.choice(["INTEGER", "VARCHAR", "DATE"])}
+        second = rng.choice(["INTEGER", "VARCHAR", "DATE"])
+        columns["p"] = {"id": "VARCHAR", "id2": second}
+        columns["v"] |= {"pid": "VARCHAR", "pid2": rng.choice(SAME_EQUALITY[second])}
     else:
         columns["v"]["pid"] = rng.choice(SAME_EQUALITY[key])
     columns["w"] = {"vo": rng.choice(SAME_EQUALITY[own])}
@@ -215,23 +218,25 @@ def _random_rows(
                 row.append("NULL" if (place := named[column]) is None else NAMES[kind][place])
         rows[table].append((unit, tuple(row)))
 
+    def named(unit: int | None, *columns: str) -> dict[str, int | None]:
+        """By column, the places of the values that name a unit: some of them NULL for nobody."""
+        if key != COMPOSITE:
+            return {columns[0]: unit}
+        places = (unit // 2, unit % 2) if unit is not None else rng.choice([(None, 1), (1, None)])
+        return dict(zip(columns, places, strict=True))
+
     for unit in units:
         for _ in range(rng.choice([0, 1, 1, 3]) if several else rng.random() < 0.8):
-            ids = {"id": unit // 2, "id2": unit % 2} if key == COMPOSITE else {"id": unit}
-            add("p", unit, **ids)
-    if key == COMPOSITE:
-        add("p", None, id=None, id2=1)
-        add("p", None, id=1, id2=None)
-    else:
-        if rng.random() < 0.5:
-            add("p", None, id=None)
-        owner_of: dict[int | None, int | None] = {}
-        for place in rng.sample([*range(7), None], rng.choice([0, 4, 7, 8])):
-            owner_of[place] = rng.choice([*units, *units, None])
-            add("v", owner_of[place], pid=owner_of[place], o=place)
-        for _ in range(rng.choice([3, 12, 30])):
-            to = rng.choice([*range(7), None])
-            add("w", None if to is None else owner_of.get(to), vo=to)
+            add("p", unit, **named(unit, "id", "id2"))
+    for _ in range(rng.choice([0, 1, 2])):
+        add("p", None, **named(None, "id", "id2"))
+    owner_of: dict[int | None, int | None] = {}
+    for place in rng.sample([*range(7), None], rng.choice([0, 4, 7, 8])):
+        owner_of[place] = rng.choice([*units, *units, None])
+        add("v", owner_of[place], **named(owner_of[place], "pid", "pid2"), o=place)
+    for _ in range(rng.choice([3, 12, 30])):
+        to = rng.choice([*range(7), None])
+        add("w", None if to is None else owner_of.get(to), vo=to)
     for place in rng.sample(range(7), rng.randint(0, 3)):
         add("q", None, q9=place)
     return rows
@@ -336,8 +341,7 @@ class Asker:
         return a.Key(self.expr(type_, columns, depth), rng.choice(LISTED[type_]))
 
     def scan(self, public: bool) -> tuple[a.Relation, dict[str, Type]]:
-        linked = bool(self.vault.declared["v"]["links"])
-        private = self.rng.choice(UNIT_TABLES if linked else ("p",))
+        private = self.rng.choice(UNIT_TABLES)
         table, prefix = "q" if public else private, self.fresh()
         columns = {
             prefix + c: type_

@@ -37,7 +37,9 @@ class BoundedRows(RelationRows):
         """Bounds a unit's rows where joins and unions could multiply them; returns this scope.
 
         Rows are ranked by the stored columns that are read or are UNIQUE; derived columns are
-        functions of stored ones. `queries.bounding` says which units' rows are ranked.
+        functions of stored ones. `queries.bounding` says which units' rows are ranked. Where nobody
+        reads the units, the link of a row of one table stands for its unit; any other row, such as
+        a group inside a unit, has no link, and keeps its unit.
         """
         spared = self.hops > 0 and self.lists is not None and not self.keep_units
         if not self.owner or self.reach.limited or (self.facts.bounded and not spared):
@@ -51,7 +53,7 @@ class BoundedRows(RelationRows):
         }
         order, most = self.rank_order([UNIT, *(names | texts).values()]), self.reach.rows
         columns = {names[n]: self.texts[n] for n in names} | (
-            {} if self.keep_units else {LINK: self.link}
+            {} if self.keep_units else {LINK: self.link or self.owner}
         )
         named = "".join(f", {text} AS {column}" for column, text in columns.items())
         beyond, within = self.halves(UNIT, columns, most, self.keep_units)

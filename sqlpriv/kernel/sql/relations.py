@@ -108,10 +108,11 @@ class Scope(BoundedRows):
             selected.append(
                 (column, f"arg_min({text}, {self.dialect.form('bytes', text)})" if loose else text)
             )
-        if grouping.unit and inner.owner_type in UNITS:
-            textual, text = inner.owner_type == "text", inner.owner
+        kind = inner.owner_type.split(" of ")[0]  # a unit of several columns is a text
+        if grouping.unit and kind in UNITS:
+            textual, text = kind == "text", inner.owner
             text = self.dialect.form("of bytes", text) if textual else text
-            selected.append((Column(grouping.unit, *UNITS[inner.owner_type]), text))
+            selected.append((Column(grouping.unit, *UNITS[kind]), text))
         selected += map(inner.aggregate, grouping.folds)
         self._read_rows(inner.select(selected, f" GROUP BY {', '.join(grouped)}"), selected, inner)
         # Without keys each unit has one row, whatever the table holds.

@@ -83,10 +83,13 @@ def unit_of(
     """Returns what names a row's unit in a table with its key, and how; NULL where it has none.
 
     Claim: a key of several columns is one text, which tells any two combinations apart: before the
-    bytes of each stands how many they are. The cast of what is no text loses nothing.
+    bytes of each stands how many they are. The cast of what is no text loses nothing. Texts of
+    other types may differ where the values are equal (a day, and the timestamp of its midnight), so
+    that relations meet only if their units are named by columns of the same kinds.
     """
     keys = [key_of(contract, column, row, dialect) for column in unit.columns]
     if len(keys) == 1:
         return keys[0]
     texts = (text if kind is Type.TEXT else dialect.form("bytes", text) for text, kind in keys)
-    return " || ".join(dialect.form("counted", text) for text in texts), Type.TEXT
+    kinds = f"{Type.TEXT} of {[str(kind) for _, kind in keys]}"
+    return " || ".join(dialect.form("counted", text) for text in texts), kinds

@@ -1,10 +1,13 @@
-"""`python tests/bench/scale.py [--rows N …] [--spark PORT:PID] [--picture FILE]`: where rows lie.
+"""`python tests/bench/scale.py [--rows N …] [--spark PORT:PID] [--points FILE] [--picture FILE]`.
 
 The same rows are held by a DuckDB vault, read from Parquet where they lie, and read by Spark (left
-out without `--spark`; `examples/spark/serve.sh PORT` starts one on this machine). Asked are a
-stratified count, a sum of a real, the same of units with about two rows of which two are kept, of
-rows joined to their parents, and a synthetic table by AIM. Beside each stands the engine's own
-plain aggregate of the same columns; beside AIM's, that of all its pairs of columns.
+out without `--spark`; `examples/spark/serve.sh PORT` starts one on this machine). `--engines` and
+`--kinds` choose some. A file of `--points` gets a line of JSON for each figure; figures that it has
+are not measured again, so that a run which was ended goes on, and all are in the picture.
+
+Asked are a stratified count, a sum of a real, the same of units with about two rows of which two
+are kept, of rows joined to their parents, and a synthetic table by AIM. Beside each stands the
+engine's own plain aggregate of the same columns; beside AIM's, that of all its pairs of columns.
 
 Printed: processor seconds of this process and of Spark's, the lesser of two runs, so that other
 work on the machine matters little; seconds of wall time of that run; the ratio of processor
@@ -14,12 +17,13 @@ seconds; the most memory that this process has taken so far, and Spark's.
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import os
 import resource
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
 from typing import NamedTuple
@@ -72,6 +76,8 @@ ASKED = {
     )
 }
 """By kind, what is asked of sqlpriv at a price, and of the engine."""
+MEMORY = "memory"
+"""The panel of the most memory that was taken, by rows."""
 COLOURS = {"vault": "#1f6feb", "parquet": "#d1651d", "spark": "#2f9e44"}
 
 
@@ -118,6 +124,16 @@ class Clock:
         return min(times)
 
 
+def write_rows(folder: Path, rows: int) -> None:
+    """Writes both tables as Parquet files."""
+    with duckdb.connect() as engine:
+        for table, query in (
+            ("people", PEOPLE.format(rows)),
+            ("visits", VISITS.format(rows // 2, rows)),
+        ):
+            engine.sql(query).write_parquet(str(folder / f"{table}-{rows}.parquet"))
+
+
 def declared(folder: Path, engine: str, rows: int, url: str) -> sqlpriv.Connection:
     """Makes a vault of the tables, which it holds itself ("vault") or reads from their files."""
     path = folder / f"{engine}-{rows}.duckdb"
@@ -149,22 +165,23 @@ def plain_asker(
     return lambda sql: plain.execute(sql).fetchall(), plain.close
 
 
-def measure(folder: Path, engine: str, rows: int, url: str, server: int) -> list[Point]:
-    """Measures all kinds of statements of one engine over so many rows."""
-    points, epsilon, clock = [], count(2), Clock(server if engine == "spark" else 0)
+def measure(
+    folder: Path, engine: str, rows: int, kinds: Sequence[str], url: str, server: int
+) -> Iterator[Point]:
+    """Yields a figure for each of some kinds of statements of one engine over so many rows."""
+    epsilon, clock = count(2), Clock(server if engine == "spark" else 0)
     ask_plainly, end = plain_asker(folder, engine, rows, url)
     with declared(folder, engine, rows, url) as vault:
-        for kind, (private, sql) in ASKED.items():
+        for kind in kinds:
+            private, sql = ASKED[kind]
             processor, wall = clock.quickest(
                 lambda private=private: vault.cursor().execute(  # a new price: nothing is replayed
                     private.format(next(epsilon) / 64)
                 )
             )
             plain, _ = clock.quickest(lambda sql=sql: ask_plainly(sql))
-            points.append(Point(engine, kind, rows, processor, wall, plain, clock.memory()))
-            print(line(points[-1]), flush=True)
+            yield Point(engine, kind, rows, processor, wall, plain, clock.memory())
     end()
-    return points
 
 
 def line(point: Point) -> str:
@@ -177,33 +194,43 @@ def line(point: Point) -> str:
 
 
 def draw(points: Sequence[Point], into: Path) -> None:
-    """Draws one panel a kind: processor time by rows, both scales logarithmic."""
+    """Draws a panel for each kind, processor time by rows, and one of memory; logarithmic."""
     wide, pad = 170, 40
     low, high = (f(math.log10(p.rows) for p in points) for f in (min, max))
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{len(ASKED) * (wide + pad) + pad}"'
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{(len(ASKED) + 1) * (wide + pad) + pad}"'
         f' height="{wide + 3 * pad}" font-family="sans-serif" font-size="11">',
         '<rect width="100%" height="100%" fill="white"/>',
     ]
-    for place, kind in enumerate(ASKED):
+    for place, panel in enumerate([*ASKED, MEMORY]):
         left, bottom = pad + place * (wide + pad), wide + pad
-        parts.append(f'<text x="{left}" y="{pad - 12}" font-weight="bold">{kind}</text>')
+        # 10 ms to 1,000 s; 100 MiB to 100 GiB
+        least, decades, unit = (2, 3, "MiB") if panel == MEMORY else (-2, 5, "s")
+        parts.append(f'<text x="{left}" y="{pad - 12}" font-weight="bold">{panel}</text>')
         parts.append(f'<path d="M{left} {pad}V{bottom}H{left + wide}" fill="none" stroke="#888"/>')
         for row, (engine, colour) in enumerate(COLOURS.items()):
-            some = [p for p in points if (p.engine, p.kind) == (engine, kind)]
+            heights = dict[int, float]()
+            for p in (p for p in points if p.engine == engine and panel in (p.kind, MEMORY)):
+                height = p.memory if panel == MEMORY else p.processor
+                heights[p.rows] = max(height, heights.get(p.rows, 0))
             at = [
                 (
-                    left + wide * (math.log10(p.rows) - low) / max(high - low, 1e-9),
-                    bottom - wide * (math.log10(p.processor) + 2) / 4,  # 10 ms to 100 s
+                    left + wide * (math.log10(rows) - low) / max(high - low, 1e-9),
+                    bottom - wide * (math.log10(height) - least) / decades,
                 )
-                for p in some
+                for rows, height in sorted(heights.items())
             ]
             if at:
                 path = "L".join(f"{x:.1f} {y:.1f}" for x, y in at)
                 parts.append(f'<path d="M{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
-                told = f"{engine}: {some[0].processor:.2f} → {some[-1].processor:.2f} s"
+                first, last = heights[min(heights)], heights[max(heights)]
+                told = (
+                    f"{first:,.0f} → {last:,.0f}" if unit == "MiB" else f"{first:.2f} → {last:.2f}"
+                )
                 y = bottom + 16 + 14 * row
-                parts.append(f'<text x="{left}" y="{y}" fill="{colour}">{told}</text>')
+                parts.append(
+                    f'<text x="{left}" y="{y}" fill="{colour}">{engine}: {told} {unit}</text>'
+                )
     into.write_text("\n".join([*parts, "</svg>"]) + "\n", encoding="utf-8")
 
 
@@ -212,24 +239,34 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, nargs="+", default=[10**6, 10**7])
     parser.add_argument("--spark", default="", help="PORT:PID of a server on this machine")
+    parser.add_argument("--engines", nargs="+", choices=COLOURS, default=[*COLOURS])
+    parser.add_argument("--kinds", nargs="+", choices=ASKED, default=[*ASKED])
+    parser.add_argument("--points", type=Path, help="a file of figures: read, and added to")
     parser.add_argument("--picture", type=Path)
     chosen = parser.parse_args()
     port, _, server = chosen.spark.partition(":")
+    url = f"spark://127.0.0.1:{port}"
+    engines = [e for e in chosen.engines if e != "spark" or chosen.spark]
+    lines = (
+        chosen.points.read_text().splitlines() if chosen.points and chosen.points.exists() else []
+    )
+    points = [Point(**json.loads(text)) for text in lines]
+    measured = {(p.rows, p.engine, p.kind) for p in points}
     print("| rows | statement | rows are in | processor s | wall s | plain s | ratio | MiB |")
     print("|---|---|---|---|---|---|---|---|")
-    points: list[Point] = []
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        for rows in chosen.rows:
-            with duckdb.connect() as engine:
-                engine.sql(PEOPLE.format(rows)).write_parquet(
-                    str(folder / f"people-{rows}.parquet")
-                )
-                visits = VISITS.format(rows // 2, rows)
-                engine.sql(visits).write_parquet(str(folder / f"visits-{rows}.parquet"))
-            for where in ("vault", "parquet", *(["spark"] if chosen.spark else [])):
-                url = f"spark://127.0.0.1:{port}"
-                points += measure(folder, where, rows, url, int(server or 0))
+    for rows in chosen.rows:
+        kinds = {e: [k for k in chosen.kinds if (rows, e, k) not in measured] for e in engines}
+        if not any(kinds.values()):
+            continue
+        with tempfile.TemporaryDirectory() as name:
+            write_rows(Path(name), rows)
+            for where in (e for e in engines if kinds[e]):
+                for point in measure(Path(name), where, rows, kinds[where], url, int(server or 0)):
+                    points.append(point)
+                    print(line(point), flush=True)
+                    if chosen.points:
+                        with chosen.points.open("a") as file:
+                            file.write(json.dumps(point._asdict()) + "\n")
     if chosen.picture:
         draw(points, chosen.picture)
 

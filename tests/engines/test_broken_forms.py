@@ -28,16 +28,32 @@ QUERIES = {
         PEOPLE, (), (a.Key(a.Call(">", (LARGE, a.Lit(1e30, Type.REAL))), (True, False)),)
     ),
     "text": a.Count(PEOPLE, (), (a.Key(a.Col("t"), tuple(LABELS)),)),
+    "kept": a.Count(VISITS),
+    "whole number": a.Sum(
+        PEOPLE,
+        a.Case(((a.Call(">", (a.Col("x"), a.Lit(0.0, Type.REAL))), a.Col("n")),), a.Col("n")),
+        -(2**61),
+        2**61,
+    ),
 }
-EXPECTED = {"position": [12], "ascending": [12], "floor": [30, 10], "text": [8] * 5}
+EXPECTED = {
+    "position": [12],
+    "ascending": [12],
+    "floor": [30, 10],
+    "text": [8] * 5,
+    "kept": [12],
+    "whole number": [2 * (40 * (2**53 + 1) + 240)],  # twice the sum: see `Expressions.summand`
+}
 INSTEAD = {
     "position": "array_position(array({0}), {1}) - 1",
     "ascending": "{0}",
     "floor": "floor({0})",
+    "kept": "SELECT * FROM ({0} UNION ALL SELECT NULL{1}) WHERE {2} IS NOT NULL",
+    "whole number": "nanvl({0}, CAST(NULL AS DOUBLE))",
 }
 LISTED = ", ".join(map(quoted, LABELS))
 ROWS = f"""SELECT i::BIGINT AS id, ([{LISTED}])[1 + i % 5] AS t,
-    ([1e300, 2.5, -1e300, 'inf'])[1 + i % 4]::DOUBLE AS x, (i % 4)::BIGINT AS n,
+    ([1e300, 2.5, -1e300, 'inf'])[1 + i % 4]::DOUBLE AS x, 9007199254740993 + 4 * (i % 4) AS n,
     DATE '2001-01-01' AS day FROM range(40) r(i)"""
 UNSPLIT = "sum(CAST({0} AS BIGINT))"
 """Spark's own sum, which wraps around."""

@@ -150,6 +150,7 @@ _DUCKDB_FORMS = {
     "moment": "TIMESTAMP '{0}'",
     # of a row
     "number": "sqlpriv_number({0})",  # a double without NaN
+    "whole number": "sqlpriv_number({0})",  # of a whole number, computed as one or as a double
     "clamp": "sqlpriv_clamp({0}, {1}, {2})",
     "quantise": "sqlpriv_quantise({0}, {1}, {2}, {3})",
     "rounded": "CAST(round(({0} - {1}) / {2}) AS BIGINT)",
@@ -217,6 +218,7 @@ _SPARK_FORMS = _DUCKDB_FORMS | {
     "text": "CAST(X'{0}' AS STRING)",
     "moment": "TIMESTAMP_NTZ '{0}'",
     "number": "nanvl({0}, CAST(NULL AS DOUBLE))",
+    "whole number": "nullif({0}, CAST('NaN' AS DOUBLE))",  # nanvl gives a double: 2^53 of 2^53 + 1
     "clamp": "CASE WHEN {0} IS NOT NULL THEN least(greatest({0}, {1}), {2}) END",
     "quantise": "CAST("
     + _ROUND.replace(

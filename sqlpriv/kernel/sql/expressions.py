@@ -178,10 +178,16 @@ class Expressions:
 
     def _number(self, expr: a.Expr) -> str:
         """Returns the value, and NULL for a NaN. Literals, and columns of types without NaN, are
-        not tested: Spark would turn a literal into a double for the test, and 2^53 + 1 into
-        2^53."""
+        not tested. A whole number is tested by a form of its own: Spark's usual one would make a
+        double of it, and 2^53 of 2^53 + 1."""
         plain = self.plain(expr) or self.type(expr) not in NUMBERS or isinstance(expr, a.Lit)
-        return self.value(expr) if plain else self.dialect.form("number", self.value(expr))
+        return (
+            self.value(expr)
+            if plain
+            else self.dialect.form(
+                "number" if self.type(expr) is Type.REAL else "whole number", self.value(expr)
+            )
+        )
 
     def clamped_to(self, expr: a.Expr) -> tuple[Number, Number] | None:
         """Returns the interval of a column of numbers to which `value` clamps it, as stored."""

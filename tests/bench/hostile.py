@@ -2,12 +2,14 @@
 
 Each table of `tables/hostile_tables.py` is synthesized by each method, without strata and with
 STRATIFY BY, at each epsilon. With `--random FIRST LAST` it is those of `tables/random_tables.py`,
-with `--wild FIRST LAST` those of `tables/wild_tables.py`. A line is printed for each statement that
-breaks what holds of all: an exception that is not one of ours, a published type other than the
-private one, a value outside the declared domain, more than LIMIT_S seconds of processor time, also
-for a refusal, a number of rows that noise does not explain, values off a step that all private ones
-are multiples of, or a grade that is better than the error of pairs of columns. The end tells how
-many statements were made, refused (with the reasons) and broken.
+with `--wild FIRST LAST` those of `tables/wild_tables.py`, with `--mixed FIRST LAST` those of
+`tables/mixed_tables.py`. A line is printed for each statement that breaks what holds of all: an
+exception that is not one of ours, a published type other than the private one, a value outside the
+declared domain, more than LIMIT_S seconds of processor time, also for a refusal, a number of rows
+that noise does not explain, values off a step that all private ones are multiples of, zeros or
+NULLs of many rows that are lost, or a grade that is better than the error of pairs of columns. The
+end tells how many statements were made, refused (with the reasons) and broken. `--some N` takes
+every Nth combination of method, epsilon and strata, from a place that depends on the table.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ import sys
 import tempfile
 import time
 import traceback
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +33,11 @@ sys.path.insert(0, str(TESTS))
 
 import duckdb
 import numpy as np
+import pandas as pd
 from bench.tables.every_table import predict_errors
 from bench.tables.figures import marginal_errors, read_frame
 from bench.tables.hostile_tables import Hostile, hostile_tables
+from bench.tables.mixed_tables import mixed_table
 from bench.tables.random_tables import random_table
 from bench.tables.wild_tables import wild_table
 
@@ -45,6 +50,8 @@ from sqlpriv.synth.registry import REGISTRY
 LIMIT_S = 60
 MOST_PAIRS = 100
 """Of columns, of which the error is measured."""
+LOST = 0.05
+"""The part of a table's rows that are zero, or NULL, from which on half of them must be drawn."""
 OWNED = """
 ALTER TABLE t ADD PRIMARY KEY (id);
 ALTER TABLE t ADD PRIVACY_KEY (id);
@@ -145,6 +152,12 @@ def flaws_of_rows(
             step = int(np.gcd.reduce(values.astype(np.int64)))
             if step > 1 and (off := float(np.mean(fake % step != 0))) > 0.05:
                 problems.append(f"{name}: {off:.0%} are no multiples of {step}")
+    line["apart"] = {name: apart(real[name], drawn[name]) for name in wide} if len(drawn) else {}
+    if rows >= 2_000 and epsilon >= 1:
+        for name, (_, _, *shares) in line["apart"].items():
+            for what, (before, now) in zip(("zeros", "NULLs"), shares, strict=True):
+                if before >= LOST and now < before / 2:
+                    problems.append(f"{name}: {now:.1%} of rows are {what}, of {before:.1%}")
     many = [n for n in wide if real[n].nunique() > 40]
     line |= {f"{k}-way": e for k, e in marginal_errors(real, drawn, many, MOST_PAIRS).items()}
     word = re.findall(r"quality: ([a-z ]+):", message)
@@ -153,6 +166,23 @@ def flaws_of_rows(
     if line.get("2-way", 0) > 1.5 * most:
         problems.append(f"graded {word}, error of pairs {line['2-way']:.3f}")
     return problems
+
+
+def apart(
+    real: pd.Series, drawn: pd.Series
+) -> tuple[float, float, tuple[float, float], tuple[float, float]]:
+    """Returns how far the mean is off, in standard deviations, the drawn standard deviation by the
+    real one, and the shares of zeros and of NULLs among the real and the drawn rows."""
+    values, fake = real.dropna().to_numpy(float), drawn.dropna().to_numpy(float)
+    spread = max(float(values.std()), 1e-12) if len(values) else 1.0
+    off, ratio = np.nan, np.nan
+    if len(values) and len(fake):
+        off, ratio = (float(fake.mean()) - float(values.mean())) / spread, fake.std() / spread
+    zeros, missing = (
+        tuple(float(np.mean(x)) for x in pair)
+        for pair in ((real == 0, drawn == 0), (real.isna(), drawn.isna()))
+    )
+    return off, float(ratio), zeros, missing
 
 
 def run(
@@ -199,11 +229,14 @@ def main() -> None:
     parser.add_argument("--verbose", action="store_true", help="what every statement tells")
     parser.add_argument("--random", nargs=2, type=int, help="random tables, by first and last seed")
     parser.add_argument("--wild", nargs=2, type=int, help="wild tables, by first and last seed")
+    parser.add_argument("--mixed", nargs=2, type=int, help="mixed tables, by first and last seed")
+    parser.add_argument("--some", type=int, default=1, help="every Nth statement of a table")
     parser.add_argument("--lines", type=Path, help="of drawn tables: append JSON lines there")
     given = parser.parse_args()
-    drawn = given.random or given.wild
+    kinds = {"random": random_table, "wild": wild_table, "mixed": mixed_table}
+    drawn = given.random or given.wild or given.mixed
     if drawn:
-        kind, draw = ("random", random_table) if given.random else ("wild", wild_table)
+        kind, draw = next((k, f) for k, f in kinds.items() if getattr(given, k))
         tables = {f"{kind} {k}": draw(k) for k in range(drawn[0], drawn[1] + 1)}
         given.tables = list(tables)
     ends: collections.Counter[str] = collections.Counter()
@@ -213,7 +246,9 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             vault = build(Path(folder), table)
             strata = ("",) if given.plain else ("", f" STRATIFY BY {table.strata}")
-            for method, epsilon, by in itertools.product(given.methods, given.epsilons, strata):
+            every = itertools.product(given.methods, given.epsilons, strata)
+            begin = zlib.crc32(name.encode()) % given.some
+            for method, epsilon, by in itertools.islice(every, begin, None, given.some):
                 more = f", {QUICK[method]}" if method in QUICK else ""
                 using = f'USING "{method}" OPTIONS (epsilon = {epsilon}{more})'
                 sql = (

@@ -65,11 +65,13 @@ class MeasuredError:
         all_rows: The noised number of rows, with undeclared values or without; None where no row
             can have one.
         beyond: Of these, those with a number beyond its declared ends; None without such columns.
+        uncompared: Pairs of columns that are in no figure: their tables have too many cells.
     """
 
     ways: dict[int, NoisedNumber]
     all_rows: NoisedNumber | None
     beyond: NoisedNumber | None = None
+    uncompared: Sequence[str] = ()
 
 
 def is_measured(price: Price) -> bool:
@@ -140,7 +142,8 @@ def measure_error(
         cliques = compared_cliques(cells, k)
         if cliques and name in prices:
             ways[k] = _distance(gate, cells, codes, cliques, total, prices[name])
-    return MeasuredError(ways, all_rows if cells.source != base else None, beyond)
+    seen = all_rows if cells.source != base else None
+    return MeasuredError(ways, seen, beyond, uncompared_pairs(cells))
 
 
 def rows_query(domain: Domain, base: a.Relation) -> a.Count:
@@ -178,6 +181,20 @@ def compared_cliques(domain: Domain, ways: int) -> list[tuple[int, ...]]:
     columns in random order: each with the next one, then with the second next. Every column is in
     about as many pairs.
     """
+    return _cliques_by_room(domain, ways)[0]
+
+
+def uncompared_pairs(domain: Domain) -> list[str]:
+    """Returns the names of the pairs that would have been compared, if their tables had fitted into
+    MOST_CELLS."""
+    names = [x.column.name for x in (*domain.attributes, *domain.strata)]
+    return [" with ".join(names[c] for c in pair) for pair in _cliques_by_room(domain, 2)[1]]
+
+
+def _cliques_by_room(
+    domain: Domain, ways: int
+) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
+    """Returns the columns, or pairs, that are compared, and those that there was no room for."""
     sizes = all_sizes(domain)
     columns = [c for c, size in enumerate(sizes) if size > 1]
     count = len(columns)
@@ -188,13 +205,16 @@ def compared_cliques(domain: Domain, ways: int) -> list[tuple[int, ...]]:
         pairs = [{circle[i], circle[(i + step) % count]} for step, i in steps]
         cliques = [*dict.fromkeys(tuple(sorted(pair)) for pair in pairs)]
     chosen: list[tuple[int, ...]] = []
+    too_large: list[tuple[int, ...]] = []
     cells = 0
     for clique in cliques:
+        if len(chosen) == MOST_TABLES:
+            break
         table = math.prod(sizes[c] for c in clique)
-        if len(chosen) < MOST_TABLES and cells + table <= MOST_CELLS:
-            chosen.append(clique)
-            cells += table
-    return sorted(chosen)
+        fits = cells + table <= MOST_CELLS
+        (chosen if fits else too_large).append(clique)
+        cells += table * fits
+    return sorted(chosen), sorted(too_large)
 
 
 def draw_codes(domain: Domain, models: Sequence[Model], total: float) -> Codes:

@@ -75,6 +75,9 @@ def quality_line(findings: Findings) -> str:
     """Returns the line."""
     ways, expected = _ways(findings), findings.expected
     worst = ways[2].value if 2 in ways else ways[1].value if 1 in ways else expected.two_way
+    uncompared = findings.measured.uncompared if findings.measured else ()
+    if uncompared and 2 not in ways:
+        worst = max(worst, expected.two_way)
     if findings.outside == SELECTED or _some_left_out(findings):
         worst += _share_left_out(findings)
     parts = [_errors(findings, ways)]
@@ -84,7 +87,8 @@ def quality_line(findings: Findings) -> str:
     if findings.drawn > 1:
         parts += _of_columns(findings.noisy, "mostly noise")
         parts += _of_columns(findings.constant, "of one value only")
-    parts += _of_pairs(findings.unseen)
+    parts += _of_pairs(findings.unseen, "too large to be looked at")
+    parts += _of_pairs(uncompared, "too large to be compared, which no figure above is about")
     parts += _left_out(findings)
     parts += _beyond(findings)
     return f"quality: {grade(worst, findings.drawn)}: {'; '.join(parts)}"
@@ -142,11 +146,11 @@ def _of_columns(names: Sequence[str], what: str) -> list[str]:
     return [f"{len(names)} column{'s' * (len(names) > 1)} {what}: {_shortened_list(names)}"]
 
 
-def _of_pairs(pairs: Sequence[str]) -> list[str]:
+def _of_pairs(pairs: Sequence[str], what: str) -> list[str]:
     if not pairs:
         return []
-    what = f"{len(pairs)} pair{'s' * (len(pairs) > 1)} of columns too large to be looked at"
-    return [f"{what}: {_shortened_list(pairs)}"]
+    count = f"{len(pairs)} pair{'s' * (len(pairs) > 1)} of columns"
+    return [f"{count} {what}: {_shortened_list(pairs)}"]
 
 
 def _left_out(findings: Findings) -> list[str]:

@@ -198,6 +198,26 @@ def test_pairs_that_are_too_large_are_named() -> None:
     assert "too large" not in line_of(twin)
 
 
+def test_pairs_that_are_not_compared_are_named() -> None:
+    """Lists of 1,100 and 1,000 values have a table of more than a million cells. The twin, of 900
+    and 1,000, is compared."""
+    price = rho_of(1.0, 1e-9)
+    for values, is_named in ((1_100, True), (900, False)):
+        lists = {"a": values, "b": 1_000, "c": 4}
+        table = contract(
+            dict.fromkeys(lists, "INTEGER"),
+            {name: Categories(tuple(range(n))) for name, n in lists.items()},
+        )
+        data = {name: [i % n for i in range(2_000)] for name, n in lists.items()}
+        job = prepare(table, tuple(lists), (), None, "independent", {}, price)
+        line = line_of(synthesize(job, FakeGate(data, table, price)))
+        told = (
+            "1 pair of columns too large to be compared, which no figure above is about: a with b"
+        )
+        assert (told in line) == is_named
+        assert "of 2 columns" in line
+
+
 def test_the_noise_of_both_numbers_is_in_the_margin_of_rows_left_out() -> None:
     """Of 500 rows 400 were told: with a noise of 100 in what was told nothing is known of the rest.
     The twin, of exact totals, says that 100 are left out."""

@@ -6,7 +6,8 @@
    one-way marginals of its own, and goes on by itself (`separate`); steps 2 to 5 fall away.
 2. The noised sizes and the noise alone say how much of what is left the population's model gets
    (`share`), and which strata are large enough to say anything of themselves (`taking_part`). The
-   others are merged: they stay what the population's model says of them.
+   others learn their one-way marginals alone, or, where those are noise, too, are merged: they
+   stay what the population's model says of them.
 3. A model of the population is made over all columns, those of the strata among them, as without
    strata: round by round the marginal that it knows worst. Counts of strata and of single levels
    are replaced by posterior means, which are above zero (`strata_sizes`), and tables of several
@@ -37,7 +38,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,29 +47,29 @@ from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.kernel.terms.release import Release
 from sqlpriv.plan.pricing.split import split_price
 from sqlpriv.synth.adaptive import pooling_prior
-from sqlpriv.synth.adaptive.joint.shared_one_ways import SharedOneWays
+from sqlpriv.synth.adaptive.joint.pool_layout import Layout
+from sqlpriv.synth.adaptive.joint.pooled_one_ways import dearer_questions, strata_with_one_ways
+from sqlpriv.synth.adaptive.joint.shared_one_ways import SharedOneWays, pair_tables
 from sqlpriv.synth.adaptive.pooling_share import apart, share, taking_part
 from sqlpriv.synth.adaptive.rounds import BETWEEN, Rounds, closure, small
 from sqlpriv.synth.adaptive.schedule import Schedule, anneal
-from sqlpriv.synth.adaptive.separate import dearer_one_ways, separate
+from sqlpriv.synth.adaptive.separate import separate
 from sqlpriv.synth.adaptive.strata_sizes import count_strata, measured_sizes, nonnegative
-from sqlpriv.synth.adaptive.strata_sum import reconcile_models
+from sqlpriv.synth.adaptive.strata_sum import reconcile_with_population
 from sqlpriv.synth.adaptive.stratum_model import (
     StratumCliques,
     condition_model,
     knowing_zeros,
-    remaining_clique,
 )
 from sqlpriv.synth.adaptive.stratum_run import Run, fit_run
 from sqlpriv.synth.api.ask import Ask, Marginal
 from sqlpriv.synth.api.method import Options, Phase, Space
 from sqlpriv.synth.api.one_way_marginals import modelled_columns, one_ways
 from sqlpriv.synth.api.progress import Progress
-from sqlpriv.synth.graph.junction_tree import Clique, Graph
+from sqlpriv.synth.graph.junction_tree import Clique
 from sqlpriv.synth.inference.one_way_tables import Floats, scale_sigma
-from sqlpriv.synth.inference.strata_constants import LOOK
+from sqlpriv.synth.inference.strata_constants import LOOK, MOST_ONE_WAYS
 from sqlpriv.synth.models.clique_model import CliqueModel
-from sqlpriv.synth.models.tree_model import Noisy
 
 POOLED = Schedule(dearer=2.0, selecting=20)
 """AIM's 4 leaves most of the price to a few last rounds, which is worse where a model exists to
@@ -80,34 +81,6 @@ them more. With 16 of them, or 4 for 2, 3-way errors were a tenth larger (census
 epsilon = 5). The noise of a choice is 1.25 sqrt(r) over the number of cells, in units of what the
 score already takes off for noise, where measuring costs r times choosing: a tenth of it for tables
 of 80 cells."""
-
-
-@dataclass(frozen=True)
-class Layout:
-    """Columns by number: the modelled ones, then those of STRATIFY BY that have several levels."""
-
-    space: Space
-
-    @property
-    def columns(self) -> Clique:
-        """The modelled columns."""
-        return modelled_columns(self.space.sizes)
-
-    @property
-    def strata(self) -> Clique:
-        """The columns whose levels tell strata apart."""
-        begin = len(self.space.sizes)
-        return tuple(begin + i for i, n in enumerate(self.space.strata_shape) if n > 1)
-
-    @property
-    def strata_sizes(self) -> tuple[int, ...]:
-        """How many levels those have."""
-        return tuple(n for n in self.space.strata_shape if n > 1)
-
-    @cached_property
-    def graph(self) -> Graph:
-        """Sizes of all columns."""
-        return Graph((*self.space.sizes, *self.space.strata_shape))
 
 
 def phases(space: Space, price: Price) -> tuple[Phase, Phase, Phase]:
@@ -145,18 +118,19 @@ def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[Stratum
     if population == "auto" and apart(sizes.values, scale_sigma(noise, price), levels):
         answers = [(q.clique, shared.inside[q.clique[0]]) for q in looks]
         return separate(ask, space, questions, rest.price.nano, options, APART, answers)
-    marginals = shared.measure([replace(question, pooled=True) for question in questions])
+    after = shared.deepen(rest.price, *pair_tables(space, 1 / POOLED.selecting))
+    most = round(MOST_ONE_WAYS * price.nano) - (rest.price.nano - after.nano)
+    questions = dearer_questions(questions, layout, sizes, most)
+    left = after.nano + ones.price.nano - sum(question.price.nano for question in questions)
+    marginals = shared.measure(questions)
     columns = [(q.clique, release) for q, release in zip(questions, marginals, strict=True)]
-    again = dearer_one_ways(columns, float(sizes.values.sum()), price.nano, pooled=True)
-    dearer = ask.measure(again) if again else ()
-    columns += [(q.clique, release) for q, release in zip(again, dearer, strict=True)]
-    left = rest.price.nano - sum(question.price.nano for question in again)
     everybody = _everybody(layout, sizes, columns, options)
     if population == "auto":
         population = share(everybody.size, scale_sigma(noise, price), levels)
     own = min(round(left * (1 - population)), left - 2)
     part = taking_part(sizes.values.ravel(), noise, own)
     own = own if part else 0
+    learning = sorted({*part, *strata_with_one_ways(sizes.values.ravel(), shared)})
     playing = _Playing(ask, layout, price, options)
     everybody.left = left - own
     pooled = marginals[0].sigma, marginals[0].price
@@ -164,19 +138,21 @@ def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[Stratum
         noise, type(price)(max(own, 1))
     )
     playing.play([everybody], pooled, (*layout.columns, *layout.strata), own, pooled=True)
-    runs = _strata_runs(everybody, layout, part, noisier)
+    runs = _strata_runs(everybody, layout, learning, noisier)
     if own:
         _size(ask, runs, part, type(price)(own))
-        for s in part:
-            runs[s].left = own
-            for column, release in shared.inside.items():
-                runs[s].learn((column,), release, s)
-            runs[s].model = fit_run(runs[s], options["engine"], BETWEEN)
+    for s in learning:
+        runs[s].left = own if s in part else 0
+        for column, release in shared.inside.items():
+            runs[s].learn((column,), release, s)
+        runs[s].model = fit_run(runs[s], options["engine"], BETWEEN)
+    if own:
         playing.play(runs, noise, layout.columns, 0, pooled=False)
     models = _sized_models(runs)
-    if own:
-        models = _reconcile(everybody, models, part, layout)
-    return tuple(StratumCliques(m, m.total, s not in part) for s, m in enumerate(models))
+    if learning:
+        sigmas = {column: release.sigma for column, release in shared.inside.items()}
+        models = reconcile_with_population(everybody, models, learning, layout, sigmas)
+    return tuple(StratumCliques(m, m.total, s not in learning) for s, m in enumerate(models))
 
 
 def _everybody(
@@ -292,24 +268,3 @@ class _Playing:
             selecting=POOLED.selecting,
         )
         anneal(rounds, self.price.nano, self.options, POOLED.dearer, later)
-
-
-def _reconcile(
-    everybody: Run, models: Sequence[CliqueModel], part: Sequence[int], layout: Layout
-) -> list[CliqueModel]:
-    """Moves the models of the strata that took part; the others' are the population's already."""
-    tables = {
-        clique: Noisy(noisy.values.copy(), noisy.variance)
-        for clique, noisy in everybody.tables.items()
-        if {*clique} - {*layout.strata}
-    }
-    total = everybody.size
-    for s in sorted({*range(len(models))} - {*part}):
-        total -= models[s].total
-        for clique, noisy in tables.items():
-            rest, at = remaining_clique(clique, layout.space.levels(s))
-            noisy.values[at] -= models[s].counts(rest)
-    levels = [layout.space.levels(s) for s in part]
-    reconciled = reconcile_models([models[s] for s in part], levels, tables, max(total, 1.0))
-    moved = dict(zip(part, reconciled, strict=True))
-    return [moved.get(s, model) for s, model in enumerate(models)]

@@ -6,12 +6,11 @@ What the strata ask together costs what one of them asks: they are disjoint (par
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from sqlpriv.kernel.terms.budget import Rho
 from sqlpriv.kernel.terms.release import Release
 from sqlpriv.synth.adaptive.rounds import BETWEEN, LAST, Rounds, closure, small
 from sqlpriv.synth.adaptive.schedule import Schedule, anneal
@@ -21,7 +20,8 @@ from sqlpriv.synth.api.ask import Ask, Marginal
 from sqlpriv.synth.api.method import Options, Space
 from sqlpriv.synth.api.progress import Progress
 from sqlpriv.synth.graph.junction_tree import Clique, Graph
-from sqlpriv.synth.inference.strata_constants import MOST_ONE_WAYS, TOLERATED_NOISE
+from sqlpriv.synth.inference.one_way_tables import dearer_prices
+from sqlpriv.synth.inference.strata_constants import MOST_ONE_WAYS
 
 
 def separate(
@@ -57,7 +57,7 @@ def separate(
             run.learn(clique, release, s)
     if several:
         rows = float(np.mean([run.size for run in runs]))
-        again = dearer_one_ways(measured, rows, whole)
+        again = dearer_one_ways(ones, releases, rows, whole)
         left -= sum(question.price.nano for question in again)
         for question, release in zip(again, ask.measure(again) if again else (), strict=True):
             for s, run in enumerate(runs):
@@ -77,29 +77,28 @@ def separate(
 
 
 def dearer_one_ways(
-    known: Sequence[tuple[Clique, Release]], rows: float, whole: int, pooled: bool = False
+    asked: Sequence[Marginal], releases: Sequence[Release], rows: float, whole: int
 ) -> tuple[Marginal, ...]:
-    """Returns one-way marginals that are to be measured once more, where those there are have more
-    noise than TOLERATED: then whatever is fitted to them is noise, too. None where they have less.
+    """Returns one-way marginals that are to be measured once more, see `dearer_prices`. None is, of
+    which that would cost no more than before: the gate would repeat its answer.
 
     Price: what they cost is taken from the rounds, so that the statement's price stays: sequential
     composition, of prices that follow from released numbers.
 
     Args:
-        known: Of one-way marginals: columns and answer.
+        asked: One-way marginals of all strata.
+        releases: Their answers, whose prices are what their noise is worth.
         rows: The noised number of rows that each of their tables counts.
         whole: The price of the statement, in nano.
-        pooled: Whether they count everybody, not strata.
     """
-    releases = [release for _, release in known]
-    cells = [release.sigma * release.values[0].size for release in releases]
-    noise = math.sqrt(2 / math.pi) * float(np.mean(cells)) / (2 * max(rows, 1.0))
-    prices = [release.price.nano for release in releases]
-    power = 2 if isinstance(releases[0].price, Rho) else 1
-    times = min((noise / TOLERATED_NOISE) ** power, MOST_ONE_WAYS * whole / sum(prices))
-    each = [round(price * (times - 1)) for price in prices]
-    if min(each) < 1:
-        return ()
-    kind = type(releases[0].price)
-    pairs = zip(known, each, strict=True)
-    return tuple(Marginal(clique, kind(price), pooled=pooled) for (clique, _), price in pairs)
+    kind = type(asked[0].price)
+    levels = np.array([float(release.values[0].size) for release in releases])
+    prices = np.array([float(release.price.nano) for release in releases])
+    noise = levels * np.array([release.sigma for release in releases]) / max(rows, 1.0)
+    most = round(MOST_ONE_WAYS * whole) - sum(question.price.nano for question in asked)
+    more = dearer_prices(noise, prices, most, kind)
+    return tuple(
+        replace(question, price=kind(price))
+        for question, price in zip(asked, more, strict=True)
+        if price > question.price.nano
+    )

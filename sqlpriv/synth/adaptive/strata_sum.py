@@ -8,6 +8,7 @@ stratum, the squared distance of the strata's sum from the noisy table in units 
 is the problem of `mirror` with the mixture of the strata in place of one model; from where it
 starts, it finds the mixture nearest in relative entropy (Csiszar 1975), so each stratum gives way
 in proportion to its size. Tables over columns of strata move only the strata that they are about.
+Where columns were measured inside strata, the strata's own tables of them are among what is met.
 """
 
 from __future__ import annotations
@@ -19,11 +20,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sqlpriv.synth.adaptive.joint.pool_layout import Layout
 from sqlpriv.synth.adaptive.stratum_model import Levels, remaining_clique
+from sqlpriv.synth.adaptive.stratum_run import Run, average_tables
 from sqlpriv.synth.graph.belief_propagation import Propagation
 from sqlpriv.synth.graph.embedding import Floats
 from sqlpriv.synth.graph.junction_tree import Clique
 from sqlpriv.synth.inference.mirror_descent import Effort, descend
+from sqlpriv.synth.inference.one_way_tables import LEAST_SIGMA
 from sqlpriv.synth.models.clique_model import CliqueModel
 from sqlpriv.synth.models.tree_model import Noisy
 
@@ -49,6 +53,51 @@ def reconcile_models(
     step = 1.0 / max(float(problem.weight.max()), 1e-300)
     theta = descend(problem.at, np.zeros(problem.target.size), step, EFFORT)
     return problem.models_with(theta)
+
+
+def reconcile_with_population(
+    everybody: Run,
+    models: Sequence[CliqueModel],
+    part: Sequence[int],
+    layout: Layout,
+    sigmas: Mapping[int, float],
+) -> list[CliqueModel]:
+    """Moves the models of the strata that took part; the others' are the population's already.
+
+    A column that was measured inside strata stays near what the strata's models have of it, as far
+    as the noise there says: else the noise of the population's tables would take its place.
+
+    Args:
+        everybody: The population.
+        models: One for each stratum.
+        part: Who took part.
+        layout: Columns by number.
+        sigmas: By column, the noise of its tables inside strata.
+    """
+    tables = {
+        clique: Noisy(noisy.values.copy(), noisy.variance)
+        for clique, noisy in everybody.tables.items()
+        if {*clique} - {*layout.strata}
+    }
+    total = everybody.size
+    for s in sorted({*range(len(models))} - {*part}):
+        total -= models[s].total
+        for clique, noisy in tables.items():
+            rest, at = remaining_clique(clique, layout.space.levels(s))
+            noisy.values[at] -= models[s].counts(rest)
+    for column, sigma in sigmas.items():
+        inside = np.zeros((len(models), layout.graph.sizes[column]))
+        for s in part:
+            inside[s] = models[s].counts((column,))
+        values = inside.T.reshape(-1, *layout.strata_sizes)
+        noise = np.full(values.shape, max(sigma, LEAST_SIGMA) ** 2)
+        clique = (column, *layout.strata)
+        own = Noisy(values, noise)
+        tables[clique] = average_tables(own, tables[clique]) if clique in tables else own
+    levels = [layout.space.levels(s) for s in part]
+    reconciled = reconcile_models([models[s] for s in part], levels, tables, max(total, 1.0))
+    moved = dict(zip(part, reconciled, strict=True))
+    return [moved.get(s, model) for s, model in enumerate(models)]
 
 
 class _Mixture:

@@ -75,18 +75,20 @@ class Run:
         variance = np.full(values.shape, max(sigma, LEAST_SIGMA) ** 2)
         self.totals.append((float(values.sum()), float(variance.sum())))
         self.dearest[clique] = max(price, self.dearest.get(clique, 0))
-        old = self.tables.get(clique)
-        if old is not None:
-            joined = 1 / (1 / variance + 1 / old.variance)
-            values = joined * (values / variance + old.values / old.variance)
-            variance = joined
-        self.tables[clique] = Noisy(values, variance)
+        new, old = Noisy(values, variance), self.tables.get(clique)
+        self.tables[clique] = new if old is None else average_tables(new, old)
 
     def tree_sizes(self, cliques: Iterable[Clique]) -> list[int]:
         """Returns how large the junction tree would be with each clique; 0 for as it is."""
         nodes = self.model.nodes if self.model else ()
         node_masks = tuple(sorted(mask_of(node.columns) for node in nodes))
         return [self.graph.size_with(node_masks, mask_of(clique)) for clique in cliques]
+
+
+def average_tables(one: Noisy, other: Noisy) -> Noisy:
+    """Returns the inverse-variance mean of two tables of the same cells."""
+    variance = 1 / (1 / one.variance + 1 / other.variance)
+    return Noisy(variance * (one.values / one.variance + other.values / other.variance), variance)
 
 
 def fit_run(run: Run, engine: str, effort: Effort) -> CliqueModel:

@@ -12,7 +12,6 @@ weighted until they have them (`joint.stratum_share`).
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,7 +21,7 @@ from numpy.typing import NDArray
 
 from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.plan.pricing.split import split_price
-from sqlpriv.synth.adaptive.joint.shared_one_ways import SharedOneWays
+from sqlpriv.synth.adaptive.joint.shared_one_ways import SharedOneWays, deepest, pair_tables
 from sqlpriv.synth.adaptive.joint.stratum_share import StrataPool, StratumShare
 from sqlpriv.synth.adaptive.strata_sizes import measured_sizes
 from sqlpriv.synth.api.ask import Ask, Guess, Marginal
@@ -30,7 +29,7 @@ from sqlpriv.synth.api.method import Fit, Model, Options, Phase, Phases, Space
 from sqlpriv.synth.api.one_way_marginals import modelled_columns, one_ways
 from sqlpriv.synth.api.progress import Progress
 from sqlpriv.synth.inference.one_way_tables import LEAST_SIGMA, count_sigma
-from sqlpriv.synth.inference.strata_constants import DEEPER, LOOK, SIZES, WORTH
+from sqlpriv.synth.inference.strata_constants import LOOK, SIZES, WORTH
 
 
 def phases(
@@ -42,7 +41,7 @@ def phases(
     size, rest = split_price(price, [SIZES, 1 - SIZES])
     look, left = split_price(rest, [LOOK, 1 - LOOK])
     one_ways(space.sizes, look)
-    _, least = split_price(left, [max(DEEPER), 1 - max(DEEPER)])
+    least = type(price)(math.floor(left.nano * (1 - deepest(left))))
     inner(space, rest, options), inner(everybody(space), least, options)
     sizes = Phase("sizes of strata", "noise", size, 1, (Marginal((), size),))
     return (sizes, Phase(f"{name}, of each stratum or of all", "noise and choices", rest))
@@ -86,7 +85,7 @@ def fit(
     look, rest = split_price(rest, [LOOK, 1 - LOOK])
     shared = SharedOneWays(ask, rows)
     shared.look(one_ways(space.sizes, look))
-    rest = shared.deepen(rest, *_pair_tables(space, choosing, pairs))
+    rest = shared.deepen(rest, *pair_tables(space, choosing, pairs))
     (joint,) = inner(_of_everybody(ask, shared), everybody(space), rest, options)
     ones = {column: release.values for column, release in shared.inside.items()}
     sigmas = {column: release.sigma for column, release in shared.inside.items()}
@@ -108,19 +107,10 @@ def is_better_whole(
     """
     if len(modelled_columns(space.sizes)) < 2:
         return False
-    cells, tables = _pair_tables(space, choosing, pairs)
+    cells, tables = pair_tables(space, choosing, pairs)
     each = type(price)(max(int(price.nano / tables), 1))
     noise = math.sqrt(2 / math.pi) * count_sigma(each) * cells / 2 / max(rows, 1.0)
     return (math.sqrt(space.strata) - 1) * noise > WORTH
-
-
-def _pair_tables(space: Space, choosing: float, pairs: int | None) -> tuple[float, float]:
-    """Returns the mean cells of a pair of columns, and for how many such tables the price would be
-    if nothing but pairs were measured."""
-    columns = modelled_columns(space.sizes)
-    tables = max(len(columns) - 1 if pairs is None else pairs, 1) / (1 - choosing)
-    sizes = [space.sizes[c] for c in columns]
-    return float(np.mean([math.prod(p) for p in itertools.combinations(sizes, 2)])), tables
 
 
 def _of_everybody(ask: Ask, shared: SharedOneWays) -> Ask:

@@ -166,9 +166,49 @@ def estimate(histograms: Sequence[Histogram]) -> Density:
     >>> estimate([h]).rows.round().tolist()
     [90.0, 0.0]
     """
-    ends: Ints = np.unique(np.concatenate([h.ends for h in histograms]))
+    ends, precision, right = _normal_equations(histograms)
     widths = np.diff(ends).astype(np.float64)
     first = histograms[0]
+    covariance = np.asarray(np.linalg.inv(precision), dtype=np.float64)
+    free = covariance @ right
+    sigma = max(first.sigma, 1e-6)
+    rows = _positive(precision, right, free)
+    cleaned = _without_noise(free, rows, covariance, ends)
+    if cleaned.sum() < rows.sum() / 2:  # all of it is noise, more or less: keep what there is
+        cleaned = rows if rows.sum() > 0 else widths / widths.sum()
+    return Density(ends, cleaned, sigma)
+
+
+def level_counts(histograms: Sequence[Histogram], ends: Ints) -> tuple[Floats, Floats]:
+    """Returns the rows of each level as all histograms together have them, and their variance.
+
+    They are unbiased but for the weak prior of `estimate`, and may be below 0. Of a level that
+    begins or ends inside a part of the histograms nothing is known: its variance is infinite.
+
+    Args:
+        histograms: Of the column.
+        ends: Of the levels, ascending numbers of the lattice, shape (levels + 1,).
+
+    >>> h = Histogram(np.array([0, 1, 9]), np.array([90.0, 8.0]), 1.0)
+    >>> counts, variance = level_counts([h], np.array([0, 1, 5, 9]))
+    >>> counts[:1].round().tolist(), np.isfinite(variance).tolist()
+    ([90.0], [True, False, False])
+    """
+    parts, precision, right = _normal_equations(histograms)
+    covariance = np.asarray(np.linalg.inv(precision), dtype=np.float64)
+    level = np.searchsorted(ends, parts[:-1], side="right") - 1
+    inside = np.equal.outer(np.arange(len(ends) - 1), level).astype(np.float64)
+    counts, variance = inside @ (covariance @ right), ((inside @ covariance) * inside).sum(axis=1)
+    is_cut = np.isin(ends, parts, invert=True)
+    variance[is_cut[1:] | is_cut[:-1]] = np.inf
+    return counts, variance
+
+
+def _normal_equations(histograms: Sequence[Histogram]) -> tuple[Ints, Floats, Floats]:
+    """Returns the ends of the parts that all histograms make together, their precision, and the
+    precision times their estimate; for the prior see `estimate`."""
+    ends: Ints = np.unique(np.concatenate([h.ends for h in histograms]))
+    widths, first = np.diff(ends).astype(np.float64), histograms[0]
     inside = np.searchsorted(first.ends, ends[:-1], side="right") - 1
     held = np.maximum(first.counts, first.sigma)[inside]
     share = widths / np.diff(first.ends).astype(np.float64)[inside]
@@ -178,14 +218,7 @@ def estimate(histograms: Sequence[Histogram]) -> Density:
         at, variance = np.searchsorted(h.ends, ends[:-1], side="right") - 1, max(h.sigma, 1e-6) ** 2
         precision += (at[:, None] == at) / variance
         right += h.counts[at] / variance
-    covariance = np.asarray(np.linalg.inv(precision), dtype=np.float64)
-    free = covariance @ right
-    sigma = max(first.sigma, 1e-6)
-    rows = _positive(precision, right, free)
-    cleaned = _without_noise(free, rows, covariance, ends)
-    if cleaned.sum() < rows.sum() / 2:  # all of it is noise, more or less: keep what there is
-        cleaned = rows if rows.sum() > 0 else widths / widths.sum()
-    return Density(ends, cleaned, sigma)
+    return ends, precision, right
 
 
 def _positive(precision: Floats, right: Floats, free: Floats) -> Floats:

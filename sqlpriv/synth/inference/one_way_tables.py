@@ -1,15 +1,17 @@
-"""Totals, projections and merged rare levels, from noisy one-way marginals alone."""
+"""Prices, totals, projections and merged rare levels of noisy one-way marginals."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sqlpriv.kernel.terms.budget import Price, Rho
+from sqlpriv.kernel.terms.release import Release
+from sqlpriv.synth.inference.strata_constants import TOLERATED_NOISE
 
 Floats = NDArray[np.float64]
 
@@ -30,6 +32,47 @@ def scale_sigma(known: tuple[float, Price], price: Price) -> float:
     sigma, paid = known
     less = paid.nano / price.nano
     return sigma * (math.sqrt(less) if isinstance(price, Rho) else less)
+
+
+def dearer_prices(noise: Floats, prices: Floats, most: int, kind: type[Price]) -> list[int]:
+    """Returns what is to be paid for tables beside what was, in nano: as little as brings the mean
+    of their noise down to TOLERATED_NOISE, whatever is fitted to them being noise, too, where they
+    have more; `most` at most.
+
+    A table of noise b at price 1 has b / p^(1/k) at price p, k = 2 of rho and 1 of epsilon. The sum
+    over tables is least for its price where p is in proportion to b^(k / (k + 1)), and no table is
+    below the price that it has (Zhang et al. 2021, arXiv:2012.15128, section 4.2).
+
+    Args:
+        noise: Of each table, standard deviations of all cells, as a share of its rows.
+        prices: What that noise costs, in nano.
+        most: For all tables together, in nano.
+        kind: Of the prices.
+    """
+    power = 2 if kind is Rho else 1
+    to_distance = math.sqrt(2 / math.pi) / 2
+    base = noise * prices ** (1 / power)
+    wanted = base ** (power / (power + 1))
+
+    def paid_at(scale: float) -> Floats:
+        return np.maximum(prices, scale * wanted)
+
+    low, high = 0.0, (float(prices.sum()) + max(most, 0)) / float(wanted.sum())
+    for _ in range(60):
+        scale = (low + high) / 2
+        at = paid_at(scale)
+        left = to_distance * float(np.mean(base / at ** (1 / power)))
+        is_enough = left <= TOLERATED_NOISE or float((at - prices).sum()) > most
+        low, high = (low, scale) if is_enough else (scale, high)
+    return [int(x) for x in paid_at(low) - prices]
+
+
+def at_worth(release: Release, values: Floats, sigma: float) -> Release:
+    """Returns the release with these values, at the price that their noise would have cost."""
+    power = 2 if isinstance(release.price, Rho) else 1
+    worth = release.price.nano * (max(release.sigma, LEAST_SIGMA) / sigma) ** power
+    price = type(release.price)(max(int(worth), 1))
+    return replace(release, values=values, sigma=sigma, price=price)
 
 
 def total_of(tables: Sequence[Floats], sigmas: Sequence[float]) -> float:

@@ -4,8 +4,8 @@ McKenna, Mullins, Sheldon and Miklau 2022, "AIM: An Adaptive and Iterative Mecha
 Differentially Private Synthetic Data" (arXiv:2201.12677), Algorithms 2 and 3. The workload is all
 marginals of `degree` columns; a candidate's score is its distance from the model less the noise
 that measuring it would add, times its weight. The schedule is in `schedule`. One-way marginals that
-are mostly noise, because rows are few or the price is small, are measured once more before the
-rounds, for up to a third of the price (`separate.dearer_one_ways`); the paper does not do that.
+are noisy, because rows are few or the price is small, are measured once more before the rounds, for
+up to half of the price in all (`separate.dearer_one_ways`); the paper does not do that.
 
 Strata are pooled (`pooling`): see there. `pooling = 0` is every stratum by itself, the method of
 Rosenblatt, Stoyanovich and Musco 2024.

@@ -142,8 +142,8 @@ def measure_error(
         cliques = compared_cliques(cells, k)
         if cliques and name in prices:
             ways[k] = _distance(gate, cells, codes, cliques, total, prices[name])
-    seen = all_rows if cells.source != base else None
-    return MeasuredError(ways, seen, beyond, uncompared_pairs(cells))
+    counted_rows = all_rows if cells.source != base else None
+    return MeasuredError(ways, counted_rows, beyond, uncompared_pairs(cells))
 
 
 def rows_query(domain: Domain, base: a.Relation) -> a.Count:

@@ -15,18 +15,34 @@ statement is without. Everything else is post-processing.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from sqlpriv.kernel.terms.budget import Price, Rho
+from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.kernel.terms.release import Release
 from sqlpriv.plan.pricing.split import split_price
 from sqlpriv.synth.api.ask import Ask, Marginal, Question
-from sqlpriv.synth.inference.one_way_tables import LEAST_SIGMA, Floats, count_sigma, scale_sigma
-from sqlpriv.synth.inference.strata_constants import DEEPER, LEAST_INSIDE, SPARED, TOLERATED
+from sqlpriv.synth.api.method import Space
+from sqlpriv.synth.api.one_way_marginals import modelled_columns
+from sqlpriv.synth.inference.one_way_tables import (
+    LEAST_SIGMA,
+    Floats,
+    at_worth,
+    count_sigma,
+    scale_sigma,
+)
+from sqlpriv.synth.inference.strata_constants import (
+    DEEPER,
+    DEPENDENT,
+    LEAST_INSIDE,
+    SMALL,
+    SPARED,
+    TOLERATED,
+)
 
 
 @dataclass(eq=False)
@@ -57,7 +73,7 @@ class SharedOneWays:
 
         The part is the one of DEEPER that makes the expected error of a column inside a stratum and
         that of everybody's table of a pair, whose noise grows with what is taken from it, together
-        least.
+        least. A table of a pair that noise hides loses no more than its dependence, DEPENDENT.
 
         Args:
             price: Of everything that is still to be measured.
@@ -66,14 +82,15 @@ class SharedOneWays:
         """
         columns = list(self.looks)
         kind, whole = type(price), float(self.rows.sum())
-        errors = []
-        for part in DEEPER:
+        errors, parts = [], [part for part in DEEPER if part <= deepest(price)]
+        for part in parts:
             of_each = max(round(price.nano * part / max(len(columns), 1)), 1)
             of_pair = max(round(price.nano * (1 - part) / tables), 1)
             noise = math.sqrt(2 / math.pi) * count_sigma(kind(of_pair)) * cells / 2 / whole
             inside = [self._error_inside(c, kind(of_each) if part else None) for c in columns]
-            errors.append(float(np.mean(inside)) + noise / (1 + noise) if inside else 0.0)
-        part = DEEPER[int(np.argmin(errors))]
+            lost = noise * DEPENDENT / (DEPENDENT + noise)
+            errors.append(float(np.mean(inside)) + lost if inside else 0.0)
+        part = parts[int(np.argmin(errors))]
         if not part:
             return price
         spent, rest = split_price(price, [part, 1 - part])
@@ -88,7 +105,7 @@ class SharedOneWays:
                 values, sigma = _average(
                     [(look.values, look.sigma), (release.values, release.sigma)]
                 )
-                self.looks[column] = self.inside[column] = _at_worth(look, values, sigma)
+                self.looks[column] = self.inside[column] = at_worth(look, values, sigma)
         return rest
 
     def _error_inside(self, column: int, price: Price | None) -> float:
@@ -185,10 +202,31 @@ class SharedOneWays:
         if look.id not in [r.id for r in each]:  # one release may answer both, which counts once
             each.append(look)
         inside, sigma = _average([(r.values, r.sigma) for r in each])
-        self.inside[column] = _at_worth(look, inside, sigma)
+        self.inside[column] = at_worth(look, inside, sigma)
         summed = inside.sum(axis=0), sigma * math.sqrt(len(self.rows))
         values, sigma = _average([summed, *((r.values[0], r.sigma) for r in of_all)])
-        return _at_worth(answers[-1], values[None], sigma)
+        return at_worth(answers[-1], values[None], sigma)
+
+
+def deepest(price: Price) -> float:
+    """Returns the largest part of a price that `deepen` may spend; 0 of a price so small that what
+    is left could not be shared out."""
+    return max(DEEPER) if price.nano >= SMALL else 0.0
+
+
+def pair_tables(space: Space, choosing: float, pairs: int | None = None) -> tuple[float, float]:
+    """Returns the mean cells of a pair of columns, and for how many such tables the price would be
+    if nothing but pairs were measured.
+
+    Args:
+        space: At least two of its columns have several levels.
+        choosing: The part of its price that a method spends on anything but its pairs.
+        pairs: How many it measures; None for those of a tree of the columns.
+    """
+    columns = modelled_columns(space.sizes)
+    tables = max(len(columns) - 1 if pairs is None else pairs, 1) / (1 - choosing)
+    sizes = [space.sizes[c] for c in columns]
+    return float(np.mean([math.prod(p) for p in itertools.combinations(sizes, 2)])), tables
 
 
 def _most_inside(noise: float, strata: int) -> float:
@@ -214,14 +252,6 @@ def _divide(price: Price, part: float) -> tuple[Price | None, Price | None]:
     each = min(round(price.nano * part), price.nano)
     kind = type(price)
     return kind(each) if each else None, kind(price.nano - each) if price.nano > each else None
-
-
-def _at_worth(release: Release, values: Floats, sigma: float) -> Release:
-    """Returns the release with these values, at the price that their noise would have cost."""
-    power = 2 if isinstance(release.price, Rho) else 1
-    worth = release.price.nano * (max(release.sigma, LEAST_SIGMA) / sigma) ** power
-    price = type(release.price)(max(int(worth), 1))
-    return replace(release, values=values, sigma=sigma, price=price)
 
 
 def _expected_errors(apart: float, noise: Floats) -> float:

@@ -62,7 +62,12 @@ def existing_combinations(
         combinations: Reads public tables; None where none can be read.
         relation: The statement's rows: columns that its inner joins equate have one value.
     """
-    homes = _public_homes(groups, binder, contract, relation)
+    of_tables = {
+        (name.removesuffix(column.lower()), table): list[tuple[int, str]]()
+        for name, (table, column) in binder.homes.items()
+        if (home := contract.others.get(table.lower())) is not None and home.public
+    }
+    homes = of_tables | _public_homes(groups, binder, contract, relation)
     of_keys = (
         *_combinations_of_columns(groups, binder),
         *_combinations_compared(groups, binder),
@@ -141,35 +146,44 @@ def _rows_of_home(
     binder: Binder,
     combinations: Combinations,
 ) -> Existing | None:
-    """Returns the combinations of keys of one public table, in its rows that meet the conditions
-    on that table alone; None where these leave one key as it is."""
+    """Returns the combinations of keys that are columns of one public table, or made of some, in
+    its rows that meet the conditions on that table alone; None where these leave one key as it is.
+    """
     prefix, table = home
     columns = {
         name: column
         for name, (of, column) in binder.homes.items()
         if of == table and name == prefix + column.lower()
     }
-    conditions = [c for c in binder.conditions if columns_read(c) <= columns.keys()]
-    conditions = [c for c in conditions if columns_read(c) and _are_listed(c, binder)]
-    if len(keys) < 2 and not conditions:
+
+    def is_of_home(expr: a.Expr) -> bool:
+        return frozenset() < columns_read(expr) <= columns.keys() and _are_listed(expr, binder)
+
+    conditions = tuple(filter(is_of_home, binder.conditions))
+    whole = {place: a.Col(prefix + column.lower()) for place, column in keys}
+    of_columns = {
+        place: d.key.expr
+        for place, d in enumerate(groups)
+        if place not in whole and not d.selected and d.type is not Type.REAL
+        if is_of_home(d.key.expr)
+    }
+    exprs = tuple({**whole, **of_columns}.values())
+    if len(exprs) < 2 and not (conditions and exprs):
         return None
-    places, names = tuple(place for place, _ in keys), [column for _, column in keys]
-    plain = Existing(places, combinations(table, tuple(names)))
-    if not conditions:
+    plain = Existing(tuple(whole), combinations(table, tuple(column for _, column in keys)))
+    if not (conditions or of_columns):
         return plain
-    own = {prefix + name.lower() for name in names}
-    read = sorted(set[str]().union(*map(columns_read, conditions)) - own)
-    rows = combinations(table, (*names, *(columns[name] for name in read)))
-    if len(rows) > MAX_LEVELS:
+    types = {col.name: groups[place].type for place, col in whole.items()}
+    read = columns_read((exprs, conditions)) - types.keys()
+    types |= {name: binder.scope[name].type for name in read}
+    rows = combinations(table, tuple(columns[name] for name in types))
+    passing = rest = None
+    if len(rows) <= MAX_LEVELS:
+        passing = rows_that_pass(tuple(types.items()), tuple(rows), exprs, conditions)
+        rest = rows_that_pass(tuple(types.items()), ((None,) * len(types),), exprs, ())
+    if passing is None or rest is None:  # the second is of a row without a public one
         return plain if len(keys) > 1 else None
-    keyed = tuple((prefix + name.lower(), groups[place].type) for place, name in keys)
-    passing = rows_that_pass(
-        (*keyed, *((name, binder.scope[name].type) for name in read)),
-        tuple(rows),
-        tuple(a.Col(name) for name, _ in keyed),
-        tuple(conditions),
-    )
-    return plain if passing is None else Existing(places, passing)
+    return Existing((*whole, *of_columns), {*passing, *rest})
 
 
 def _are_listed(condition: a.Expr, binder: Binder) -> bool:
@@ -189,7 +203,7 @@ def _combinations_of_columns(groups: Sequence[Dimension], binder: Binder) -> Ite
         keys = tuple(groups[place].key.expr for place in places)
         shape = binder.scope[column]
         conditions = tuple(c for c in binder.conditions if columns_read(c) == {column})
-        if shape.type is Type.TIMESTAMP:
+        if shape.type is Type.TIMESTAMP and shape.values is None:
             conditions = tuple(filter(is_of_hours, conditions))
         if not conditions and all(isinstance(key, a.Col) for key in keys):
             continue

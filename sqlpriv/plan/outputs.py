@@ -30,6 +30,7 @@ from sqlpriv.plan.expressions.facts.public_engine import is_function
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.group_keys import Dimension
 from sqlpriv.plan.output_half_widths import half_width, shared_releases
+from sqlpriv.plan.relations.kept_public_rows import refuse_public_aggregate
 from sqlpriv.plan.whole_numbers import NumberKinds
 from sqlpriv.statements import default_name
 from sqlpriv.statements import tree as t
@@ -110,6 +111,7 @@ class OutputWriter:
         strata, groups: Its keys.
         estimator: The plain estimator of means under the budget's kind.
         columns_of_keys: Tells public columns' values from keys; None where no table can be read.
+        kept_columns: Columns of public rows that stand where there is no private one, lower case.
         aggregates: Filled on the way: each with the number of its column.
     """
 
@@ -120,6 +122,7 @@ class OutputWriter:
     groups: Sequence[Dimension]
     estimator: str = "gaussian"
     columns_of_keys: ColumnsOfKeys | None = None
+    kept_columns: frozenset[str] = frozenset()
     aggregates: dict[Aggregate, int] = field(default_factory=dict)
 
     def write_item(self, index: int) -> t.Node:
@@ -186,6 +189,9 @@ class OutputWriter:
         if isinstance(node, t.FunctionCall) and (value := self._value_of_key(node)) is not None:
             return value
         if isinstance(node, t.FunctionCall) and is_aggregate(node):
+            of = next(iter(node.args), None)
+            if isinstance(of, t.Name) and self.binder.column_of(of).lower() in self.kept_columns:
+                raise refuse_public_aggregate(node)
             formula = _several_quantiles(node)
             if formula is None:
                 formula = formula_of(self._inside(node), self.binder, self.estimator)

@@ -52,6 +52,7 @@ from sqlpriv.plan.pricing.tuned_constants import (
 )
 from sqlpriv.plan.relations.contribution_bound import bound_contributions
 from sqlpriv.plan.relations.from_clause import FromReader
+from sqlpriv.plan.relations.kept_public_rows import with_nought_for_kept_rows
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.traverse import has_subqueries
 
@@ -231,12 +232,16 @@ def _plan_output(
 ) -> tuple[Output, a.Relation]:
     """Returns what is made of the releases, and the rows that they are of."""
     binder, aliases = Binder.of(contract, select.alias), outputs.output_aliases(select)
+    kept_columns = frozenset[str]()
     if select.source is None and not has_subqueries(select.where):
         rows, binder = filtered_rows(select.where, binder, aliases)
     else:
         tables = {**contract.others, contract.table.lower(): contract}
         from_rows = FromReader(tables, partners=partners).read_select(select, aliases)
         rows, binder = from_rows.relation, from_rows.binder
+        if from_rows.keeps_public:
+            select = with_nought_for_kept_rows(select)
+            kept_columns = frozenset(binder.scope) - frozenset(from_rows.leaves)
     has_strata = select.stratify is not None
     rows = bound_contributions(rows, contract, options, select.pos, has_strata)
     select = clamp_contributions(select, binder, bound_of(rows, contract))
@@ -246,7 +251,7 @@ def _plan_output(
     estimator = "gaussian" if isinstance(price, Rho) else "laplace"
     columns_of_keys = ColumnsOfKeys(groups, binder, contract, combinations, rows)
     writer = outputs.OutputWriter(
-        select, binder, aliases, strata, groups, estimator, columns_of_keys
+        select, binder, aliases, strata, groups, estimator, columns_of_keys, kept_columns
     )
     items = [writer.write_item(i) for i in range(len(select.items))]
     shared = output_half_widths.shared_releases(writer.aggregates)

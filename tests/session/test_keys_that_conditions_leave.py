@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import pytest
 from support.templates import vault_of
 
+from sqlpriv.errors import Refused
 from sqlpriv.session.session import Session
 
 SETUP = """
@@ -154,3 +155,39 @@ def test_parts_of_days_stand_for_the_days(session: Session) -> None:
         "FROM buyers b JOIN notes n ON n.id = b.id GROUP BY k",
     )
     assert ("card-2024-1", 67) in rows
+
+
+def test_keys_made_of_public_columns_are_those_of_its_rows(session: Session) -> None:
+    rows = answered(
+        session,
+        "SELECT s.city, s.staff // 50 AS half, COUNT(*) AS n FROM buyers b JOIN shops s "
+        "ON s.shop = b.shop GROUP BY ALL ORDER BY s.city",
+    )
+    assert rows == [("Berlin", 1, 100), ("Bonn", 1, 100), ("Nice", 0, 100)]
+
+
+def test_a_public_row_that_is_kept_adds_nothing(session: Session) -> None:
+    """No buyer is of that day: SUM of ELSE 0 is 0, and the public column is its own."""
+    rows = answered(
+        session,
+        "SELECT s.city, SUM(CASE WHEN b.kind = 'a' THEN 1 ELSE 0 END) AS a, MAX(s.staff) AS staff, "
+        "COUNT(CASE WHEN b.kind = 'b' THEN 1 END) AS b FROM shops s LEFT JOIN buyers b "
+        "ON s.shop = b.shop AND b.day < '2023-01-01' GROUP BY s.city ORDER BY s.city",
+    )
+    assert rows == [("Berlin", 0, 90, 0), ("Bonn", 0, 50, 0), ("Nice", 0, 20, 0)]
+
+
+@pytest.mark.parametrize(
+    "aggregate",
+    [
+        "SUM(CASE WHEN s.staff > 30 THEN 1 ELSE 0 END)",  # a kept row adds 1
+        "SUM(CASE WHEN b.kind = 'a' THEN 0 ELSE 1 END)",
+        "MAX(s.shop)",  # of several shops
+    ],
+)
+def test_a_public_row_that_would_count_is_refused(session: Session, aggregate: str) -> None:
+    with pytest.raises(Refused, match="a public row without a private one would count here"):
+        session.execute(
+            f"SELECT s.staff > 30 AS k, COUNT(b.id), {aggregate} FROM shops s LEFT JOIN buyers b "
+            "ON s.shop = b.shop GROUP BY s.staff > 30"
+        )

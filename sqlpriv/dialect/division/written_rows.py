@@ -35,7 +35,7 @@ MOST = 400
 OVERLAPPING = Refused(
     "a row may meet several of the rows that are written here",
     hint="join them by an equality with values that differ, or by ranges of numbers that do not "
-    "overlap: x BETWEEN v.low AND v.high",
+    "overlap: x BETWEEN v.low AND v.high; or ask for each: SELECT 2020, COUNT(*) … UNION ALL …",
 )
 ROW_WITHOUT_PARTNER = Refused(
     "a written row without a private one would count here, and which these are is private",

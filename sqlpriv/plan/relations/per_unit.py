@@ -193,7 +193,7 @@ class Folding:
         else:
             assert shape is not None
             if kind in ("min", "max") and shape.type in (Type.DATE, Type.TIMESTAMP):
-                self.scope[name] = replace(shape, values=None)
+                self.scope[name] = shape
                 self.folds[kind, of] = a.Fold(name, kind, of, reach=self.reach)
                 self._note_present(name, of)
                 return name

@@ -26,4 +26,9 @@ WITH f AS (SELECT person, MIN(day) AS first_day FROM stays GROUP BY person) SELE
 WITH f AS (SELECT person, MIN(day) AS first_day FROM stays GROUP BY person) SELECT month(first_day) AS m, COUNT(*) AS n FROM f WHERE month(first_day) < 3 GROUP BY m;
 WITH f AS (SELECT cid, MAX(qty) > 3 AS many FROM sales GROUP BY cid) SELECT many, COUNT(*) AS n FROM f GROUP BY many;
 SELECT n, COUNT(*) AS customers FROM (SELECT cid, COUNT(*) AS n FROM sales GROUP BY cid HAVING COUNT(*) BETWEEN 3 AND 3) GROUP BY n;
-SELECT concat(channel, ' ', year(sold)) AS k, COUNT(*) AS n FROM sales GROUP BY k
+SELECT concat(channel, ' ', year(sold)) AS k, COUNT(*) AS n FROM sales GROUP BY k;
+SELECT p.category, p.pid // 10 AS tens, COUNT(*) AS n FROM sales s JOIN products p USING (pid) WHERE p.cost < 20 GROUP BY ALL;
+SELECT p.category, CASE WHEN p.cost > 10 THEN 'dear' ELSE 'cheap' END AS k, COUNT(*) AS n FROM sales s LEFT JOIN products p ON p.pid = s.pid AND p.cost < 20 GROUP BY ALL;
+SELECT q, COUNT(*) AS n FROM (SELECT person, MIN(date_trunc('month', day)) AS q FROM stays GROUP BY person) WHERE q < '2023-03-01' GROUP BY q;
+SELECT st.city, SUM(CASE WHEN s.channel = 'web' THEN 1 ELSE 0 END) AS web, COUNT(CASE WHEN s.qty > 3 THEN 1 END) AS large FROM stores st LEFT JOIN sales s ON s.store = st.store GROUP BY st.city;
+SELECT r.source, COUNT(e.id) AS n, COUNT(e.id) / MAX(r.fee) AS per_fee, SUM(CASE WHEN e.mobile THEN 1 ELSE 0 END) AS mobile FROM sources r LEFT JOIN events e ON e.source = r.source GROUP BY r.source

@@ -50,6 +50,7 @@ BEYOND = "tests/kernel/sql/test_units_beyond.py"
 LISTS = "tests/kernel/sql/test_listed_links.py"
 BYTES = "tests/kernel/sql/test_byte_groups.py"
 GROUP_SUMS = "tests/kernel/sql/test_group_sums.py"
+DECIMALS = "tests/kernel/sql/test_decimals.py"
 DELAY = "tests/kernel/proof/test_delay.py"
 UNIT_ROWS = "tests/kernel/proof/test_unit_rows.py"
 SIDES = "tests/kernel/sql/test_join_sides.py"
@@ -182,8 +183,8 @@ MUTANTS = (
     Mutant(
         "whole numbers are not centred",
         K + "sql/expressions.py",
-        'how = f"2 * {total} - {self.dialect.literal(int(2 * grid.middle))} * {n}"',
-        'how = f"2 * {total}"',
+        'centred = f"2 * {total} - {self.dialect.literal(int(2 * grid.middle))} * {n}"',
+        'centred = f"2 * {total}"',
         SENSITIVITY,
     ),
     Mutant(
@@ -2075,6 +2076,27 @@ MUTANTS = (
         "newest, last = number, max(",
         "last = max(",
         LEDGER,
+    ),
+    Mutant(
+        "DECIMALs whose doubles are one are told apart",
+        K + "terms/operations.py",
+        r"(\d|1[0-5])",
+        r"(\d|1[0-8])",
+        DECIMALS,
+    ),
+    Mutant(
+        "a literal is rounded to the digits of the column",
+        K + "terms/operations.py",
+        r"\d{{0,{form[2]}}}",
+        r"\d*",
+        DECIMALS,
+    ),
+    Mutant(
+        "a literal is larger than the column's type",
+        K + "terms/operations.py",
+        "{int(form[1]) - int(form[2])}",
+        "{int(form[1])}",
+        DECIMALS,
     ),
     Mutant(
         "the last charge is added again",

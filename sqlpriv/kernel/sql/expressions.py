@@ -8,7 +8,14 @@ from sqlpriv.kernel.sql.dialect import Dialect
 from sqlpriv.kernel.sql.quoting import alike, levels
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Column, Interval, Number, Type, Value
-from sqlpriv.kernel.terms.operations import NUMBERS, OPERATIONS, ZONED, check
+from sqlpriv.kernel.terms.operations import (
+    COMPARISONS,
+    NUMBERS,
+    OPERATIONS,
+    ZONED,
+    check,
+    fits_decimal,
+)
 
 ROW = "sqlpriv_row"
 WIDENED = {Type.INTEGER: "BIGINT", Type.REAL: "DOUBLE", Type.TEXT: "VARCHAR"}
@@ -101,6 +108,15 @@ class Expressions:
                 return self.dialect.cast("NULL", SQL_TYPES[type_])
             case a.Lit(value, _):
                 return self.dialect.literal(value)
+            case a.Call(op, (a.Col(n), a.Lit(end))) if (
+                op in COMPARISONS
+                and n.lower() in self.columns
+                and fits_decimal(end, self.columns[n.lower()].sql_type)
+            ):
+                return (
+                    f"({self.texts[n.lower()]} {op}"
+                    f" {self.dialect.cast(repr(end), self.columns[n.lower()].sql_type)})"
+                )
             case a.Call(op, args):
                 sql, how = self.dialect.operation(op), OPERATIONS[op]
                 texts = list(map(self.stored_text if how.reads == "stored" else self.value, args))
@@ -229,9 +245,11 @@ class Expressions:
             most = max(abs(query.lower), abs(query.upper)) if whole else grid.steps
             total = self.dialect.forms["sum" if most <= 2**40 else "wide sum"]
             n = self.dialect.cast("count({0})", "HUGEINT")
-            how = f"2 * {total} - {self.dialect.literal(int(2 * grid.middle))} * {n}"
-            how = how if whole else total
-            return self.lattice_text(query.of, grid, query.lower, query.upper), how
+            centred = f"2 * {total} - {self.dialect.literal(int(2 * grid.middle))} * {n}"
+            return (
+                self.lattice_text(query.of, grid, query.lower, query.upper),
+                centred if whole else total,
+            )
         if query.of is None:
             return None
         distinct = isinstance(query, a.Distinct)  # clamping makes no NULL, nor takes one away

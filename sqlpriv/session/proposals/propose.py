@@ -31,7 +31,12 @@ from sqlpriv.session.proposals.text_remarks import (
     thousands_remark,
     whole_key_remarks,
 )
-from sqlpriv.session.proposals.unit_statements import bound_lines, link_lines, unit_name
+from sqlpriv.session.proposals.unit_statements import (
+    bound_lines,
+    link_lines,
+    shared_unit_remarks,
+    unit_name,
+)
 from sqlpriv.statements import written_name
 from sqlpriv.system.count_text import count_text
 
@@ -100,6 +105,7 @@ def _table_lines(
             budget,
         ]
     else:
+        lines += shared_unit_remarks(profile, profiles, links)
         lines.append(f"ALTER TABLE {t} ADD PRIVACY_KEY ({written_name(unit.name)});")
         if unit.is_unique and unit.name not in profile.keys:
             lines += [

@@ -20,6 +20,8 @@ from sqlpriv.session.proposals.table_profiles import (
 
 MOST_ORPHANS = 0.1
 """A column refers to another table although this share of the rows names nobody there."""
+_HOUSEHOLD = re.compile(r"household|famil(y|ia)|m[ée]nage|haushalt|hogar|famiglia", re.IGNORECASE)
+"""Whom people belong to as a whole, in names of columns."""
 _INTEGER = re.compile("U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?")
 """Types of which two values are equal whichever of them each is of."""
 
@@ -92,7 +94,8 @@ def _find_link(
     """Returns the column that refers to another table's unique one.
 
     Tables of people win, then those that are no lists of codes, then the largest. Where the table
-    has a column of its own that names people, no list of districts says whose the rows are.
+    has a column of its own that names people, only their household says so, too: no list of
+    districts, and not the doctor's number.
     """
     own = profile.unit_column()
     candidates = []
@@ -108,7 +111,8 @@ def _find_link(
                     key.is_unique
                     and _same_type(column, key)
                     and _same_name(column.name, key.name, parent.table)
-                    and (parent.is_of_people or not own_people)
+                    and parent.identifies_by(key)
+                    and (_HOUSEHOLD.search(column.name) or not own_people)
                 ):
                     candidates.append((rank, TableLink(column.name, parent.table, key.name)))
     for _, link in sorted(candidates, key=lambda pair: pair[0], reverse=True):

@@ -133,6 +133,11 @@ class TableProfile:
         is_named_so = _TABLE_OF_PEOPLE.search(self.table) is not None
         return is_named_so or (unit is not None and unit.names_people)
 
+    def identifies_by(self, column: ColumnProfile) -> bool:
+        """Whether a column names the table's rows, and is no amount that differs in each."""
+        is_unit = self.unit_column() == column
+        return is_unit or column.name in self.keys or _IDENTIFIER.search(column.name) is not None
+
     def unit_column(self) -> ColumnProfile | None:
         """Returns the column that most probably names who a row is about; None if there is none.
 

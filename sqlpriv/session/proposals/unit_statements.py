@@ -66,3 +66,39 @@ def bound_lines(
     remark = f"  -- {'; '.join(remarks)}" if remarks else ""
     table = written_name(profile.table)
     return [f"ALTER TABLE {table} SET PRIVACY BOUND (rows_per_unit = {bound});{remark}"]
+
+
+def shared_unit_remarks(
+    profile: TableProfile, profiles: Mapping[str, TableProfile], links: Mapping[str, TableLink]
+) -> list[str]:
+    """Returns a remark where an earlier table, that is not linked either, seems to have the same
+    units: two budgets over the same people would add up."""
+    unit = profile.unit_column()
+    if unit is None or unit.name.lower() in ("id", "key", "no", "code"):
+        return []
+    column, lines = written_name(unit.name), list[str]()
+    for other in profiles.values():
+        theirs = other.unit_column()
+        if other.table >= profile.table or other.table in links or theirs is None:
+            continue
+        if theirs.name.lower() != unit.name.lower():
+            continue
+        lines.append(
+            f"-- {column} is the unit of {other.table}, too. If it names the same people there, two"
+            " budgets over them add up."
+        )
+        if theirs.type != unit.type:
+            lines.append(
+                f"-- It is {unit.type} here and {theirs.type} there: make both of one type, and"
+                " propose anew."
+            )
+            continue
+        rows = " UNION ".join(
+            f"SELECT {column} FROM {written_name(t)} WHERE {column} IS NOT NULL"
+            for t in (other.table, profile.table)
+        )
+        lines += [
+            "-- To have one, make a table of them, to which both are linked, and propose anew:",
+            f"-- CREATE TABLE units ({column} {unit.type} PRIMARY KEY); INSERT INTO units {rows};",
+        ]
+    return lines

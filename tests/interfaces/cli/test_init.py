@@ -409,6 +409,36 @@ def test_links_lead_over_other_tables_to_people_and_not_to_districts(tmp_path: P
     assert units["patients"] == units["trips"] == units["legs"] == patient
 
 
+def test_two_tables_of_the_same_people_without_a_table_of_them_are_told(tmp_path: Path) -> None:
+    """Each had a budget of its own over the same patients, and nothing said so."""
+    folder = tmp_path / "clinic"
+    folder.mkdir()
+    with duckdb.connect() as engine:
+        for table in ("labs", "stays"):
+            rows = "SELECT i // 3 AS patient_id, i AS cost FROM range(900) r(i)"
+            engine.execute(f"COPY ({rows}) TO '{folder}/{table}.csv'")
+        rows = "SELECT 'P' || i // 3 AS patient_id, i AS dose FROM range(900) r(i)"
+        engine.execute(f"COPY ({rows}) TO '{folder}/texts.csv'")
+    vault = tmp_path / "clinic.duckdb"
+    lines = run(folder, "--vault", vault).stdout.splitlines()
+    two = [line for line in lines if "two budgets over them add up" in line]
+    assert [line.split(", too")[0] for line in two] == [
+        "-- patient_id is the unit of labs",  # in stays
+        "-- patient_id is the unit of labs",  # in texts
+        "-- patient_id is the unit of stays",
+    ]
+    assert (
+        "-- It is VARCHAR here and BIGINT there: make both of one type, and propose anew." in lines
+    )
+    (remedy,) = [line[3:] for line in lines if line.startswith("-- CREATE TABLE units")]
+    with Session(vault, role="owner") as owner:
+        owner.execute(remedy)
+    again = run(vault, "--to", tmp_path / "again.sql").stdout.splitlines()
+    for table in ("labs", "stays"):
+        link = f"ALTER TABLE {table} ADD PRIVACY_LINK (patient_id) REFERENCES units(patient_id);"
+        assert link in again
+
+
 def test_of_a_folder_without_rows_nothing_stays_behind(tmp_path: Path) -> None:
     folder = tmp_path / "empty"
     folder.mkdir()

@@ -13,7 +13,9 @@ from sqlpriv.dialect.lowering.current_day import cut_now, day_of_now, lower_curr
 from sqlpriv.dialect.lowering.googlesql import (
     ANONYMIZED,
     ENDS_OF_INTERVAL,
+    QUANTILE_LISTS,
     contribution_bounds,
+    list_of_quantiles,
 )
 from sqlpriv.dialect.lowering.node_lowering import Glot, NodeLowering, lone_value
 from sqlpriv.dialect.lowering.value_lists import drop_distinct
@@ -191,6 +193,10 @@ def lower_call(lowering: NodeLowering, node: Glot) -> t.Node:
             "list_value", lowering.expressions(args[1].expressions), pos=token.pos
         )
         return t.FunctionCall(name, (lowering.expression(args[0]), shares), pos=token.pos)
+    if name.removeprefix("anon_") in QUANTILE_LISTS and not (distinct or star):
+        quantiles = list_of_quantiles(lowering, args, bounds)
+        if quantiles is not None:
+            return quantiles
     name = name.removeprefix("anon_") if name in ANONYMIZED else name
     if name in ENDS_OF_INTERVAL and len(args) == 1:
         (arg,) = lowering.expressions(args)

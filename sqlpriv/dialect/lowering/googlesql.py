@@ -22,6 +22,8 @@ ENDS_OF_INTERVAL = {"dp_interval_low": "-", "dp_interval_high": "+"}
 """Snowflake's functions: the aggregate, less or more half its 95 % interval."""
 QUANTILE_LISTS = ("approx_quantiles", "quantiles")
 """GoogleSQL's functions, also with `anon_` before them, that give a list of quantiles."""
+MOST_PARTS = 1_000
+"""Parts of a list of quantiles: each end is measured."""
 _BOUNDS = {"contribution_bounds_per_row": "row", "contribution_bounds_per_group": "group"}
 
 
@@ -55,6 +57,22 @@ def contribution_bounds(
     return bounds
 
 
+def list_of_quantiles(
+    lowering: NodeLowering, args: Sequence[exp.Expr], bounds: ContributionBounds | None
+) -> FunctionCall | None:
+    """Reads `APPROX_QUANTILES(x, 4)`, the n + 1 ends of n equal parts; None of other arguments."""
+    arg, number = lowering.expressions(args) if len(args) == 2 else (None, None)
+    if arg is None or not isinstance(number, Literal) or type(number.value) is not int:
+        return None
+    parts = number.value
+    if not 0 < parts <= MOST_PARTS:
+        message = f"a list of quantiles has 1 to {MOST_PARTS} parts"
+        raise Refused.at(number.pos, message, "write APPROX_QUANTILES(x, 4)")
+    shares = tuple(Literal(place / parts, number.pos) for place in range(parts + 1))
+    listed = FunctionCall("list_value", shares, pos=number.pos)
+    return FunctionCall("quantile_cont", (arg, listed), bounds=bounds, pos=arg.pos)
+
+
 def one_of_quantiles(lowering: NodeLowering, node: exp.Expr) -> Node:
     """Reads `APPROX_QUANTILES(x, 4)[OFFSET(1)]`, one of the n + 1 ends of n equal parts."""
     call, index = node.this, next(iter(node.expressions), None)
@@ -66,11 +84,10 @@ def one_of_quantiles(lowering: NodeLowering, node: exp.Expr) -> Node:
     quantiles = lowering.expression(call)
     at = lowering.expression(index) if index is not None and offset >= 0 else None
     match quantiles, at:
-        case FunctionCall(args=(arg, Literal(int(parts)))), Literal(int(place)) if (
-            parts > 0 and 0 <= place - offset <= parts
+        case FunctionCall(args=(arg, FunctionCall("list_value", shares))), Literal(int(place)) if (
+            0 <= place - offset < len(shares)
         ):
-            share = Literal((place - offset) / parts, quantiles.pos)
-            return replace(quantiles, name="quantile_cont", args=(arg, share))
+            return replace(quantiles, args=(arg, shares[place - offset]))
     raise Refused.at(
         lowering.token(node),
         "one of the quantiles has a number from 0 on",

@@ -69,3 +69,7 @@ SELECT CASE WHEN age >= 50 THEN 1 ELSE 0 END AS old, COUNT(*), AVG(hours) FROM p
 SELECT educ, COUNT(*) AS n FROM people GROUP BY educ QUALIFY ROW_NUMBER() OVER (ORDER BY COUNT(*) DESC, educ) <= 2
 -- plain
 SELECT educ, COUNT(*) AS n FROM people GROUP BY educ ORDER BY n DESC, educ LIMIT 2;
+;
+SELECT WITH ANONYMIZATION OPTIONS (epsilon = 8) sex, ANON_QUANTILES(year, 2 CLAMPED BETWEEN 2019 AND 2021) AS q FROM people WHERE year = 2018 GROUP BY sex
+-- plain
+SELECT v.sex, [2019, 2019, 2019] AS q FROM (VALUES ('F'), ('M')) AS v (sex);

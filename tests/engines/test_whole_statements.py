@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -131,3 +132,11 @@ def test_a_synthetic_table_is_made_of_what_spark_reads(spark_url: str, tmp_path:
     counts = Counter(plain)
     assert made.keys() == counts.keys()
     assert all(abs(made[cell] - counts[cell]) <= 2 for cell in counts)
+
+
+@pytest.mark.parametrize("name", ["census", "lake"])
+def test_an_example_runs(spark_url: str, name: str) -> None:
+    command = [sys.executable, f"examples/spark/{name}.py", spark_url]
+    run = subprocess.run(command, cwd=TESTS.parent, capture_output=True, text=True, timeout=300)
+    assert run.returncode == 0, run.stderr
+    assert "synthetic:" in run.stdout

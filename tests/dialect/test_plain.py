@@ -143,6 +143,7 @@ def test_files_and_table_functions_show_as_what_they_are(text, tables):
         ("SELECT a FROM t QUALIFY a", 17, "QUALIFY", "HAVING"),
         ("SELECT DISTINCT a FROM t", 8, "DISTINCT", "GROUP BY"),
         ("SELECT a FROM t USING SAMPLE 3", 17, "sampling", "leave it out"),
+        ("SELECT COUNT(t.(a)) FROM t", 14, "method calls", "write column or table.column"),
         ("SELECT a FROM t TABLESAMPLE 3", 17, "sampling", "leave it out"),
         ("SELECT a FROM t GROUP BY CUBE (a, b, c, d, e, f, g, h)", 55, "128 sets", "fewer"),
         ("SELECT a FROM read_csv('x')", 15, "table function", "by its name"),

@@ -42,7 +42,7 @@ def lower_column(lowering: NodeLowering, node: Glot) -> t.Node:
     identifier = node.this
     if isinstance(identifier, exp.Star):
         raise lowering.cannot(identifier)
-    if node.args.get("db") is not None:
+    if node.args.get("db") is not None or not isinstance(identifier, exp.Identifier):
         hint = "write column or table.column, and function(x)"
         raise Refused.at(
             lowering.token(node), "names of schemas and method calls are not read", hint

@@ -112,9 +112,10 @@ class Reader(AbstractContextManager["Reader"]):
             for table, column, sql_type, required, unique, collated in rows:
                 type_, contract = type_of(sql_type), tables.get(table, TableContract(table, ()))
                 required &= type_ is not Type.REAL  # NOT NULL is no promise that there is no NaN
+                columns = (*contract.columns, Column(column, type_, sql_type, None, required))
                 tables[table] = replace(
                     contract,
-                    columns=(*contract.columns, Column(column, type_, sql_type, None, required)),
+                    columns=columns,
                     unique=contract.unique | ({column.lower()} if unique else set()),
                     collated=collated,
                 )

@@ -265,6 +265,7 @@ class Ledger:
                         f"nothing is left of keys_delta{whose}: the selection was not made"
                     )
             sums = accounts[0].sums  # nobody else writes behind the lock
+            too_many = tell_too_many_points([at.units, sums.points[unit, at.snapshot]])
             self.store.holds_new_charge = True  # which could still be undone: see running_sums.py
             number = insert(
                 db,
@@ -273,11 +274,7 @@ class Ledger:
                 statement_id=statement,
                 unit_table=unit,
                 snapshot_id=at.snapshot,
-                strata=json.dumps(
-                    {}
-                    if tell_too_many_points([at.units, sums.points[unit, at.snapshot]])
-                    else dict(at.units)
-                ),
+                strata=json.dumps({} if too_many else dict(at.units)),
                 yocto=yocto,
             )
             if number <= sums.last:  # no sum would find it

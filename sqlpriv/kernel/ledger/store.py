@@ -150,13 +150,9 @@ def insert(store: Store, table: str, price: Price | None = None, /, **row: Any) 
     if price:
         row |= {"kind": price.kind, "nano": price.nano}
     columns, marks = ", ".join(row), ", ".join("?" * len(row))
+    sql = f"INSERT INTO {table} ({columns}) VALUES ({marks}) RETURNING id"
     with store.begin("IMMEDIATE") as db:
-        return int(
-            db.execute(
-                f"INSERT INTO {table} ({columns}) VALUES ({marks}) RETURNING id",
-                tuple(row.values()),
-            ).fetchall()[0][0]
-        )
+        return int(db.execute(sql, tuple(row.values())).fetchall()[0][0])
 
 
 def raise_mark(beside: Path, db: Store) -> int:

@@ -113,10 +113,8 @@ class Expressions:
                 and n.lower() in self.columns
                 and fits_decimal(end, self.columns[n.lower()].sql_type)
             ):
-                return (
-                    f"({self.texts[n.lower()]} {op}"
-                    f" {self.dialect.cast(repr(end), self.columns[n.lower()].sql_type)})"
-                )
+                literal = self.dialect.cast(repr(end), self.columns[n.lower()].sql_type)
+                return f"({self.texts[n.lower()]} {op} {literal})"
             case a.Call(op, args):
                 sql, how = self.dialect.operation(op), OPERATIONS[op]
                 texts = list(map(self.stored_text if how.reads == "stored" else self.value, args))

@@ -51,6 +51,12 @@ def test_labels_of_an_enum_are_not_told_and_other_rows_are_not_free(tmp_path: Pa
         assert (
             str(session.execute("SELECT m FROM t LIMIT 0").table.schema.field("m").type) == "string"
         )
-        for rows in ("WHERE 1 = 1", "LIMIT 1", "WHERE 1 = 0 OR id > 0", "WHERE id = 0"):
+        for rows in (
+            "WHERE 1 = 1",
+            "WHERE 1 = 1.0",
+            "LIMIT 1",
+            "WHERE 1 = 0 OR id > 0",
+            "WHERE id = 0",
+        ):
             with pytest.raises(Refused):
                 session.execute(f"SELECT m FROM t {rows}")

@@ -9,6 +9,7 @@ Names and types of columns are public, but for the labels of an ENUM: its column
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from decimal import Decimal
 
 from sqlglot import exp
 
@@ -53,7 +54,7 @@ def _is_false(test: exp.Expr) -> bool:
     sides = (test.this, test.expression) if isinstance(test, exp.EQ | exp.NEQ) else ()
     if not sides or not all(isinstance(x, exp.Literal) and not x.is_string for x in sides):
         return False
-    is_equal = sides[0].name == sides[1].name
+    is_equal = Decimal(sides[0].name) == Decimal(sides[1].name)
     return is_equal is isinstance(test, exp.NEQ)
 
 

@@ -89,26 +89,27 @@ def keep_idle_engine(connection: duckdb.DuckDBPyConnection) -> None:
         connection.close()
 
 
-def read_whole(relation: duckdb.DuckDBPyRelation, most_bytes: int = MOST_BYTES) -> pa.Table:
+def read_whole(relation: duckdb.DuckDBPyRelation, most_bytes: int | None = None) -> pa.Table:
     """Returns all rows of a query, as far as they are not too many.
 
     Args:
         relation: The query.
-        most_bytes: Of all rows together.
+        most_bytes: Of all rows together; `MOST_BYTES` where it is None.
 
     Raises:
         ProgrammingError: They take more than that.
         duckdb.Error: The query fails on one of them.
     """
+    most = MOST_BYTES if most_bytes is None else most_bytes
     reader = relation.to_arrow_reader(BATCH_ROWS)
     batches, size = [], 0
     try:
         for batch in reader:
             batches.append(batch)
             size += batch.nbytes
-            if size > most_bytes:
+            if size > most:
                 raise ProgrammingError(
-                    f"an answer takes at most {most_bytes / 2**30:g} GiB: ask for fewer rows or"
+                    f"an answer takes at most {most / 2**30:g} GiB: ask for fewer rows or"
                     " columns (LIMIT 1000000), or in parts; a released table is in its file as a"
                     " whole"
                 )

@@ -83,7 +83,7 @@ def divide(
         The parts; why a part of the right form was refused; None where there is no such form.
     """
     assert isinstance(query, ParsedQuery)
-    if not isinstance(query.tree, exp.Query | exp.Pivot):
+    if not isinstance(query.tree, exp.Query | exp.Pivot) or _joins_nothing(query.tree):
         return None
     divider = _Divider(query, is_private, attempt)
     if whole is not None:
@@ -102,6 +102,12 @@ def divide(
         return divider.refusal
     except RecursionError:
         return None
+
+
+def _joins_nothing(tree: exp.Expr) -> bool:
+    """Returns whether a query has a JOIN and no FROM, which sqlglot reads and DuckDB does not."""
+    selects = tree.find_all(exp.Select)
+    return any(s.args.get("joins") and not s.args.get("from_") for s in selects)
 
 
 class _Divider:

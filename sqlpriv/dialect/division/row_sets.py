@@ -228,7 +228,7 @@ def _write_windows_as_groups(select: exp.Select) -> None:
     texts = set(map(common_text, keys))
     output_texts = {common_text(item.unalias()) for item in select.expressions}
     limit = select.args.get("limit")
-    has_one_row = not keys and limit is not None and limit.expression.name == "1"
+    has_one_row = not keys and isinstance(limit, exp.Limit) and limit.expression.name == "1"
     has_one_row = has_one_row and select.args.get("offset") is None
     if not (texts <= output_texts and (has_distinct_rows(select) or has_one_row)):
         return

@@ -33,7 +33,7 @@ def without_stored_rows(root: exp.Expr, types_of: TypesOf) -> None:
         return
     limit, where = query.args.get("limit"), query.args.get("where")
     parts: list[exp.Expr] = []
-    if limit is not None and limit.expression.name == "0":
+    if isinstance(limit, exp.Limit) and limit.expression.name == "0":
         parts = [query]
     elif where is not None and any(map(_is_false, conjuncts_of(where.this))):
         parts = sources_of(query)

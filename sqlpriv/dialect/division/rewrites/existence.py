@@ -44,7 +44,7 @@ def _write_first_row(query: exp.Expr, reads_private: Callable[[exp.Expr], bool])
     limit = query.args.get("limit")
     outputs = [item for item in query.expressions if not clauses_mark(item)]
     constants = all(not item.is_star and not columns_in(item) for item in outputs)
-    is_one = limit is not None and limit.expression.name == "1"
+    is_one = isinstance(limit, exp.Limit) and limit.expression.name == "1"
     if is_one and constants and reads_private(query) and _gives_rows(query):
         test = _count_test(query)
         for clause in ("from_", "joins", "laterals", "where", "order", "limit"):
@@ -63,7 +63,8 @@ def _is_of_itself(query: exp.Select) -> bool:
 def _gives_rows(query: exp.Select) -> bool:
     """Returns whether a query gives a row for each row of its FROM and WHERE."""
     limit = query.args.get("limit")
-    keeps_some = limit is None or limit.expression.name not in ("", "0")
+    is_whole = isinstance(limit, exp.Limit) and limit.expression.name not in ("", "0")
+    keeps_some = limit is None or is_whole
     plain = not any(query.args.get(clause) for clause in _SHAPING)
     return keeps_some and plain and not any(map(is_aggregate, own_nodes(query)))
 

@@ -10,7 +10,12 @@ import pyarrow as pa
 from sqlpriv import errors
 from sqlpriv.interfaces.dbapi.fetching import Fetcher, Row
 from sqlpriv.interfaces.display import html
-from sqlpriv.interfaces.display.values import Description, description, with_plain_integers
+from sqlpriv.interfaces.display.values import (
+    Description,
+    description,
+    with_plain_decimals,
+    with_plain_integers,
+)
 from sqlpriv.session.session import Result
 from sqlpriv.session.session_like import SessionLike
 
@@ -132,8 +137,8 @@ class Cursor:
         return row
 
     def df(self) -> pd.DataFrame:
-        """Returns the whole result as a pandas DataFrame."""
-        frame: pd.DataFrame = with_plain_integers(self.arrow()).to_pandas()
+        """Returns the whole result as a pandas DataFrame; DECIMALs are floats, as in DuckDB's."""
+        frame: pd.DataFrame = with_plain_decimals(with_plain_integers(self.arrow())).to_pandas()
         return frame
 
     def arrow(self) -> pa.Table:

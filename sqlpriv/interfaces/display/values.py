@@ -133,6 +133,17 @@ def with_plain_integers(table: pa.Table) -> pa.Table:
     return table
 
 
+def with_plain_decimals(table: pa.Table) -> pa.Table:
+    """Returns the table with each DECIMAL column that has digits behind the point as DOUBLEs.
+
+    For DECIMALs pandas has nothing but objects, which do not mix with floats.
+    """
+    for at, field in enumerate(table.schema):
+        if pa.types.is_decimal(field.type) and field.type.scale > 0:
+            table = table.set_column(at, field.name, table.column(at).cast(pa.float64()))
+    return table
+
+
 def numeric(kind: pa.DataType) -> bool:
     """Tells whether values of that type read best flush right."""
     return bool(

@@ -360,6 +360,14 @@ def test_sums_are_integers_in_pandas(owner):
     assert int(frame["no"][0]) == 2**100
 
 
+def test_decimals_are_floats_in_pandas(owner):
+    """As in DuckDB's own frames: an object of Python's decimals cannot be divided by a float."""
+    cursor = owner.execute("SELECT 12.50::DECIMAL(10, 2) AS paid, NULL::DECIMAL(10, 2) AS none")
+    frame = cursor.df()
+    assert frame.dtypes.astype(str).tolist() == ["float64", "float64"]
+    assert (frame["paid"] / 2.5).tolist() == [5.0]
+
+
 def test_html_has_an_error_bar_for_each_noised_cell(analyst):
     page = analyst.execute(PRICED)._repr_html_()
     assert page.count("<circle") == 6  # two groups and everybody: n and income

@@ -156,6 +156,9 @@ def format_value(value: Any, half_width: float | None = None) -> str:
 
     Digits below a tenth of the half-width would be noise; without one, doubles show six digits, and
     all of those before the point.
+
+    >>> format_value(Decimal("77848.48"), 1623.0), format_value(Decimal("9.50"), 0.01)
+    ('77848', '9.50')
     """
     match value:
         case None:
@@ -164,6 +167,9 @@ def format_value(value: Any, half_width: float | None = None) -> str:
             return "true" if value else "false"
         case float() if half_width is not None and _usable(half_width) and math.isfinite(value):
             return f"{value:.{_decimals(half_width)}f}"
+        case Decimal() if half_width is not None and _usable(half_width) and value.is_finite():
+            stored = max(0, -int(value.as_tuple().exponent))
+            return f"{value:.{min(stored, _decimals(half_width))}f}"
         case float():
             return f"{value:.0f}" if 1e6 <= abs(value) < 1e15 else f"{value:.6g}"
         case bytes():

@@ -61,9 +61,9 @@ def error_inside(rows: dict[str, list[int]], strata: tuple[str, ...], seed: int)
 
 
 def test_strata_are_hardly_worse_than_none_where_most_are_tiny(monkeypatch):
-    """n = 8 runs of each; strata may err 1.25 times what no strata err. Measured once: none .285,
-    strata .299, strata that are never modelled as one .322. The twin, strata that borrow nothing:
-    .520."""
+    """n = 8 runs of each; strata may err 1.4 times what no strata err. Measured three times: none
+    .282, strata .317 (1.12 ± .055 of it, so that a false alarm is five deviations away), strata
+    that are never modelled as one .314. The twin, strata that borrow nothing: .524."""
     rows = skewed_strata()
     none = np.mean([error_inside(rows, (), seed) for seed in range(8)])
     pooled = np.mean([error_inside(rows, ("s",), seed) for seed in range(8)])
@@ -73,8 +73,8 @@ def test_strata_are_hardly_worse_than_none_where_most_are_tiny(monkeypatch):
     monkeypatch.setattr(borrowing, "leaders", lambda sizes, *_: [*range(len(sizes))])
     plain = np.mean([error_inside(rows, ("s",), seed) for seed in range(8)])
     print(f"none {none:.3f}, pooled {pooled:.3f}, apart {apart:.3f}, plain {plain:.3f}")
-    assert pooled <= 1.25 * none
-    assert plain > 1.25 * none, "the twin: strata that borrow nothing"
+    assert pooled <= 1.4 * none
+    assert plain > 1.4 * none, "the twin: strata that borrow nothing"
 
 
 def test_a_small_stratum_takes_the_shares_of_all_and_a_large_one_keeps_its_own():

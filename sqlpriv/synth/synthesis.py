@@ -29,7 +29,6 @@ from sqlpriv.synth.existing_cells import check_undeclared, select_cells
 from sqlpriv.synth.explained_steps import steps
 from sqlpriv.synth.job import Job
 from sqlpriv.synth.kept_model import KeptModel
-from sqlpriv.synth.known_one_ways import KnownOneWays, counts_of_levels
 from sqlpriv.synth.long_lists import group_lists, list_notes, list_questions
 from sqlpriv.synth.methods import auto
 from sqlpriv.synth.models.composed_columns import Composed, notes_of_sums, outside_declared
@@ -166,9 +165,7 @@ def synthesize(
         job = replace(job, domain=whole)
         declared = whole
     asker = Asker(gate, job.domain, [*inside, *listed])
-    level_counts = counts_of_levels(job.domain, looks)
-    one_ways = KnownOneWays(asker.measure, level_counts, job.domain.strata_count == 1)
-    ask = Ask(one_ways.measure, asker.select, report)
+    ask = Ask(asker.measure, asker.select, report)
     zeros = Kept({}, 0)
     if job.zeros and job.method.trees:
         zeros = zeros_to_keep(job.domain, job.zeros, job.options["cells"])

@@ -179,31 +179,6 @@ def estimate(histograms: Sequence[Histogram]) -> Density:
     return Density(ends, cleaned, sigma)
 
 
-def level_counts(histograms: Sequence[Histogram], ends: Ints) -> tuple[Floats, Floats]:
-    """Returns the rows of each level as all histograms together have them, and their variance.
-
-    They are unbiased but for the weak prior of `estimate`, and may be below 0. Of a level that
-    begins or ends inside a part of the histograms nothing is known: its variance is infinite.
-
-    Args:
-        histograms: Of the column.
-        ends: Of the levels, ascending numbers of the lattice, shape (levels + 1,).
-
-    >>> h = Histogram(np.array([0, 1, 9]), np.array([90.0, 8.0]), 1.0)
-    >>> counts, variance = level_counts([h], np.array([0, 1, 5, 9]))
-    >>> counts[:1].round().tolist(), np.isfinite(variance).tolist()
-    ([90.0], [True, False, False])
-    """
-    parts, precision, right = _normal_equations(histograms)
-    covariance = np.asarray(np.linalg.inv(precision), dtype=np.float64)
-    level = np.searchsorted(ends, parts[:-1], side="right") - 1
-    inside = np.equal.outer(np.arange(len(ends) - 1), level).astype(np.float64)
-    counts, variance = inside @ (covariance @ right), ((inside @ covariance) * inside).sum(axis=1)
-    is_cut = np.isin(ends, parts, invert=True)
-    variance[is_cut[1:] | is_cut[:-1]] = np.inf
-    return counts, variance
-
-
 def _normal_equations(histograms: Sequence[Histogram]) -> tuple[Ints, Floats, Floats]:
     """Returns the ends of the parts that all histograms make together, their precision, and the
     precision times their estimate; for the prior see `estimate`."""

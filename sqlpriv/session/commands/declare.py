@@ -34,6 +34,7 @@ from sqlpriv.session.declarations.budgets import (
     claim_over_time,
     set_budget,
 )
+from sqlpriv.session.declarations.linking_columns import linking_columns
 from sqlpriv.session.declarations.windows import Change, with_window, without_window
 from sqlpriv.statements import alter_text
 from sqlpriv.statements import declarations as decl
@@ -164,12 +165,8 @@ def _unit_said(contract: TableContract, body: Declared, on: bool) -> str:
 
 def _links_but(body: Declared, columns: Sequence[str]) -> list[list[Any]]:
     """Returns all links but the one of these columns."""
-    named = {column.lower() for column in columns}
-    return [
-        link
-        for link in body["links"]
-        if {column.lower() for column, _ in link_of(link).pairs} != named
-    ]
+    named = frozenset(map(str.lower, columns))
+    return [link for link in body["links"] if linking_columns(link_of(link)) != named]
 
 
 def _unit_column(contract: TableContract, column: str) -> str:

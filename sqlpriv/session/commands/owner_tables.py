@@ -25,6 +25,7 @@ from sqlpriv.session.declarations.declared_effects import (
     rows_outside,
 )
 from sqlpriv.session.declarations.dictionary_declarations import declarations_of_dictionary
+from sqlpriv.session.declarations.linking_columns import linking_columns
 from sqlpriv.session.declarations.schema_declarations import declarations_of_schema
 from sqlpriv.session.declarations.windows import with_rows_seen
 from sqlpriv.statements import alter_text
@@ -237,10 +238,8 @@ def _rows_left_out(
     assert access.owner is not None
     words = ""
     if isinstance(action, decl.AddPrivacyLink):
-        named = {mine.lower() for mine, _ in action.pairs}
-        (link,) = (
-            link for link in contract.links if {mine.lower() for mine, _ in link.pairs} == named
-        )
+        named = linking_columns(action)
+        (link,) = (link for link in contract.links if linking_columns(link) == named)
         words = rows_of_no_parent(access.owner, contract, link)
     if is_last_bound:
         return words + rows_beyond_bound(access.owner, contract)

@@ -19,6 +19,7 @@ from sqlpriv.kernel.sql.quoting import literal
 from sqlpriv.kernel.terms.contract import TableContract, Type, Value
 from sqlpriv.session.access.context import Access
 from sqlpriv.session.access.owner_engine import OwnerEngine
+from sqlpriv.session.declarations.linking_columns import linking_columns
 from sqlpriv.statements import declarations as decl
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.keywords import TURNED
@@ -186,7 +187,7 @@ def _links(owner: OwnerEngine, contract: TableContract) -> list[decl.Action]:
         f" FROM duckdb_constraints() WHERE table_name = {literal(contract.table)}"
         " AND schema_name = 'main' AND constraint_type = 'FOREIGN KEY'",
     )
-    linked = {frozenset(mine.lower() for mine, _ in link.pairs) for link in contract.links}
+    linked = set(map(linking_columns, contract.links))
     return [
         decl.AddPrivacyLink(
             columns[0],

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms.contract import Link, TableContract
 from sqlpriv.publish.release_file import quote_identifier as quoted
+from sqlpriv.session.declarations.linking_columns import linking_columns
 from sqlpriv.statements import alter_text
 from sqlpriv.statements import commands as cmd
 
@@ -122,7 +123,7 @@ def _read_table(
             "leave it out if it is public: it needs no synthetic copy",
         )
     link = links[0] if links else None
-    linking = {mine.lower() for mine, _ in link.pairs} if link else set()
+    linking = linking_columns(link) if link else frozenset[str]()
     is_single = link and not link.further
     if link and parent and not (is_single and link.parent.lower() in parent.contract.unique):
         columns = ", ".join(theirs for _, theirs in link.pairs)

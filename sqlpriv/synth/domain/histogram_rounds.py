@@ -166,24 +166,9 @@ def estimate(histograms: Sequence[Histogram]) -> Density:
     >>> estimate([h]).rows.round().tolist()
     [90.0, 0.0]
     """
-    ends, precision, right = _normal_equations(histograms)
+    ends: Ints = np.unique(np.concatenate([h.ends for h in histograms]))
     widths = np.diff(ends).astype(np.float64)
     first = histograms[0]
-    covariance = np.asarray(np.linalg.inv(precision), dtype=np.float64)
-    free = covariance @ right
-    sigma = max(first.sigma, 1e-6)
-    rows = _positive(precision, right, free)
-    cleaned = _without_noise(free, rows, covariance, ends)
-    if cleaned.sum() < rows.sum() / 2:  # all of it is noise, more or less: keep what there is
-        cleaned = rows if rows.sum() > 0 else widths / widths.sum()
-    return Density(ends, cleaned, sigma)
-
-
-def _normal_equations(histograms: Sequence[Histogram]) -> tuple[Ints, Floats, Floats]:
-    """Returns the ends of the parts that all histograms make together, their precision, and the
-    precision times their estimate; for the prior see `estimate`."""
-    ends: Ints = np.unique(np.concatenate([h.ends for h in histograms]))
-    widths, first = np.diff(ends).astype(np.float64), histograms[0]
     inside = np.searchsorted(first.ends, ends[:-1], side="right") - 1
     held = np.maximum(first.counts, first.sigma)[inside]
     share = widths / np.diff(first.ends).astype(np.float64)[inside]
@@ -193,7 +178,14 @@ def _normal_equations(histograms: Sequence[Histogram]) -> tuple[Ints, Floats, Fl
         at, variance = np.searchsorted(h.ends, ends[:-1], side="right") - 1, max(h.sigma, 1e-6) ** 2
         precision += (at[:, None] == at) / variance
         right += h.counts[at] / variance
-    return ends, precision, right
+    covariance = np.asarray(np.linalg.inv(precision), dtype=np.float64)
+    free = covariance @ right
+    sigma = max(first.sigma, 1e-6)
+    rows = _positive(precision, right, free)
+    cleaned = _without_noise(free, rows, covariance, ends)
+    if cleaned.sum() < rows.sum() / 2:  # all of it is noise, more or less: keep what there is
+        cleaned = rows if rows.sum() > 0 else widths / widths.sum()
+    return Density(ends, cleaned, sigma)
 
 
 def _positive(precision: Floats, right: Floats, free: Floats) -> Floats:

@@ -98,7 +98,7 @@ def rows_that_pass(
     try:
         values = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in columns]
         engine = public_engine().cursor()
-        engine.execute("".join(MACROS))
+        engine.execute(MACROS)
         return tuple(engine.execute(sql, values).fetchall())
     except duckdb.Error:
         return None

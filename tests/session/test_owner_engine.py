@@ -1,5 +1,6 @@
 """The engine that opens the vault for an owner: which one is used again."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 
 from sqlpriv.errors import ProgrammingError
 from sqlpriv.session.access.owner_engine import OwnerEngine
+from sqlpriv.session.session import Session
 from sqlpriv.system import quiet_engine
 
 
@@ -93,3 +95,35 @@ def test_a_vault_may_have_any_name(tmp_path, name):
     engine.release()
     assert engine.read_rows("SELECT x FROM t") == [(1,)]
     engine.release()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "ALTER TABLE people RENAME TO persons",
+        "ALTER TABLE people RENAME COLUMN id TO person",
+        "ALTER TABLE people DROP COLUMN age",
+        "DROP TABLE people",
+    ],
+)
+def test_what_a_foreign_key_or_an_index_forbids_says_what_to_write(tmp_path, statement):
+    """Each line below DuckDB's message is run, as it says, and then the statement runs."""
+    with Session(tmp_path / "shop.duckdb", role="owner") as owner:
+        for text in (
+            "CREATE TABLE people (id INTEGER PRIMARY KEY, age INTEGER)",
+            'CREATE TABLE "my visits" (person INTEGER REFERENCES people(id), cost INTEGER)',
+            "CREATE INDEX by_age ON people(age)",
+            "ALTER TABLE people SET PRIVACY (KEY (id))",
+            'ALTER TABLE "my visits" ALTER COLUMN cost SET PRIVACY DOMAIN BETWEEN (0, 9)',
+        ):
+            owner.execute(text)
+        with pytest.raises(ProgrammingError) as error:
+            owner.execute(statement)
+        remedies = re.findall(
+            r"CREATE OR REPLACE .* AS FROM \S+ \S+|DROP INDEX \w+", str(error.value)
+        )
+        assert [remedy.split()[0] for remedy in remedies] == ["CREATE", "DROP"]
+        for text in (*remedies, statement):
+            owner.execute(text.removesuffix(" leaves"))
+        shown = owner.execute("SHOW PRIVACY DECLARATIONS").table.to_pylist()
+        assert any("cost" in str(row) for row in shown)

@@ -11,7 +11,7 @@ import click
 
 import sqlpriv
 from sqlpriv.interfaces.cli.failure import fail
-from sqlpriv.interfaces.cli.loading import data_files, folder_aside, load_files, rows_of
+from sqlpriv.interfaces.cli.loading import data_files, folder_aside, load_files, rows_of, stem_of
 from sqlpriv.system.whole_files import building, into_place, sync
 
 VAULTS = (".duckdb", ".db")
@@ -125,13 +125,13 @@ def _quote_path(path: Path) -> str:
 def init(source: Path, vault: Path | None, script: Path | None, yes: bool) -> None:
     """Propose declarations for SOURCE: a CSV, Parquet or JSON file, a folder of them, or a vault.
 
-    Files are loaded into a new vault. The proposal says, column by column, what would be declared
-    and what it would leave out. Nothing is declared without a yes: domains that are read from data
-    tell of the data.
+    CSV and JSON may be compressed (.csv.gz). Files are loaded into a new vault. The proposal says,
+    column by column, what would be declared and what it would leave out. Nothing is declared
+    without a yes: domains that are read from data tell of the data.
     """
 
     is_vault = source.is_file() and source.suffix.lower() in VAULTS
-    vault = vault or (source if is_vault else Path(f"{source.resolve().stem}.duckdb"))
+    vault = vault or (source if is_vault else Path(f"{stem_of(source.resolve())}.duckdb"))
     try:
         run(source, vault, script or vault.with_suffix(".privacy.sql"), yes)
     except sqlpriv.Error as error:

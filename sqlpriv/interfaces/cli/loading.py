@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import fcntl
 import glob
+import gzip
 import os
 import re
 import shutil
 import signal
 import tempfile
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -31,21 +33,30 @@ READERS = {
     ".json": "read_json",
     ".jsonl": "read_json",
 }
+"""How a file is named at its end → DuckDB's function for it. Texts may be compressed by gzip."""
+_SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers")
+_STATISTICS = (".sav", ".dta", ".sas7bdat", ".xpt", ".rds", ".rdata")
 
 
 def data_files(source: Path) -> list[Path]:
     """Returns the files of a source that hold tables, in the order of their names.
 
+    Tables of other programs that lie beside them are named on stderr, and left out.
+
     Raises:
         UsageError: There is none, or two would be one table.
     """
-    files = sorted(source.iterdir()) if source.is_dir() else [source]
-    files = [file for file in files if file.suffix.lower() in READERS]
+    there = sorted(source.iterdir()) if source.is_dir() else [source]
+    files = [file for file in there if _format_of(file) in READERS]
+    remedies = [remedy for file in there if (remedy := _remedy_for(file))]
     if not files:
         suffixes = ", ".join(READERS)
+        holds = remedies[0] if remedies else f"{source} holds no table"
         raise click.UsageError(
-            f"{source} holds no table: files end with {suffixes}, vaults with .duckdb."
+            f"{holds}.\nFiles end with {suffixes} (of texts also .csv.gz), vaults with .duckdb."
         )
+    for remedy in remedies:
+        click.echo(f"left out: {remedy}", err=True)
     names = [table_name(file) for file in files]
     for table in names:
         if names.count(table) > 1:
@@ -53,13 +64,47 @@ def data_files(source: Path) -> list[Path]:
     return files
 
 
+def _format_of(file: Path) -> str:
+    """Returns how a file's name ends, in lower case and without the ending of its compression.
+
+    >>> _format_of(Path("visits.CSV.gz")), _format_of(Path("visits.parquet.gz"))
+    ('.csv', '.gz')
+    """
+    inner = Path(file.stem).suffix.lower()
+    is_compressed = file.suffix.lower() == ".gz" and inner != ".parquet"
+    return inner if is_compressed and inner in READERS else file.suffix.lower()
+
+
+def _remedy_for(file: Path) -> str:
+    """Returns what to do with a file that holds tables in another program's form; '' for others."""
+    match _format_of(file):
+        case suffix if suffix in _SPREADSHEETS:
+            return (
+                f"{file} is a spreadsheet: save each sheet as CSV (Save As, CSV UTF-8),"
+                " one table to a sheet with the columns' names in its first line"
+            )
+        case suffix if suffix in _STATISTICS:
+            return (
+                f"{file} is of a statistics program: write it as Parquet or CSV there,"
+                " or with pandas (read_spss, read_stata, read_sas)"
+            )
+        case ".gz" | ".zst" | ".zip" | ".bz2" | ".xz" | ".7z" | ".tar" | ".tgz":
+            return f"{file} is compressed: unpack it first; .csv.gz, .tsv.gz and .json.gz are read"
+    return ""
+
+
 def table_name(file: Path) -> str:
     """Returns the name of the table that a file becomes.
 
-    >>> table_name(Path("Visits (2024).csv"))
-    'visits_2024'
+    >>> table_name(Path("Visits (2024).csv")), table_name(Path("visits.csv.gz"))
+    ('visits_2024', 'visits')
     """
-    return re.sub(r"[\W_]+", "_", file.stem.lower()).strip("_") or "data"
+    return re.sub(r"[\W_]+", "_", stem_of(file).lower()).strip("_") or "data"
+
+
+def stem_of(file: Path) -> str:
+    """Returns a file's name without its ending, and without that of its compression."""
+    return file.stem if _format_of(file) == file.suffix.lower() else Path(file.stem).stem
 
 
 @contextmanager
@@ -135,11 +180,12 @@ def load(session: Session, file: Path) -> bool:
         sqlpriv.Error: It cannot be read.
     """
     table, options = table_name(file), ""
-    is_text = READERS[file.suffix.lower()] == "read_csv"
+    function = READERS[_format_of(file)]
+    is_text = function == "read_csv"
     if is_text and (encoding := text_encoding(file)) != "utf-8":
         options = f", encoding = {literal(encoding)}"
         click.echo(f"{file.name} is no UTF-8: it is read as {encoding}", err=True)
-    reader = f"{READERS[file.suffix.lower()]}({literal(str(file))}{options})"
+    reader = f"{function}({literal(str(file))}{options})"
     session.execute(f"CREATE TABLE {name(table)} AS FROM {reader}")
     ((rows,),) = fetch_rows(session, f"SELECT count(*) FROM {name(table)}")
     columns = [str(row[0]) for row in fetch_rows(session, f"DESCRIBE {name(table)}")]
@@ -171,14 +217,21 @@ def _make_keys_whole(session: Session, table: str) -> None:
 
 
 def text_encoding(file: Path) -> str:
-    """Returns the encoding that a file of text seems to have: utf-8, utf-16 or latin-1."""
-    with file.open("rb") as opened:
-        if opened.read(2) in (b"\xff\xfe", b"\xfe\xff"):
-            return "utf-16"
+    """Returns the encoding that a file of text seems to have: utf-8, utf-16 or latin-1.
+
+    Raises:
+        UsageError: The file ends with .gz and is not compressed by gzip, or is cut off.
+    """
+    open_file = gzip.open if file.suffix.lower() == ".gz" else open
     try:
-        with file.open(encoding="utf-8") as opened_text:
+        with open_file(file, "rb") as opened:
+            if opened.read(2) in (b"\xff\xfe", b"\xfe\xff"):
+                return "utf-16"
+        with open_file(file, "rt", encoding="utf-8") as opened_text:
             while opened_text.read(1 << 20):
                 pass
     except UnicodeDecodeError:
         return "latin-1"
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise click.UsageError(f"{file} is no whole gzip file: {error}.") from error
     return "utf-8"

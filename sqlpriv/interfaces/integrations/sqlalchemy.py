@@ -7,10 +7,11 @@ otherwise itself. Other options: `role=owner`, `principal=ada`. A server is reac
 
     create_engine("sqlpriv://token@host:31337/?privacy_epsilon=0.1&ca=cert.pem")
 
-or by `user:password@`, whose second half SQLAlchemy hides where it prints a URL (a token `ada.xyz`
-is `ada:xyz`, too); with neither, by the token in $SQLPRIV_TOKEN. `tls=false` speaks to a server of
-this machine without TLS. `sqlpriv:///census` is the connection `census` of sqlpriv.toml.
-`dialect=bigquery` lets texts be written in another SQL dialect, on a file or a server.
+or by `user:password@` (a token `ada.xyz` is `ada:xyz`, too). An engine hides the token and the
+password where it is printed: `Engine(sqlpriv://ada:***@host:31337/)`. Without either, the token
+comes from $SQLPRIV_TOKEN. `tls=false` speaks to a server of this machine without TLS.
+`sqlpriv:///census` is the connection `census` of sqlpriv.toml. `dialect=bigquery` lets texts be
+written in another SQL dialect, on a file or a server.
 
 Private queries are written as text, or with the two clauses as they stand in SQL::
 
@@ -66,6 +67,20 @@ def _detached_cursor(engine: Any) -> Any:
     connection = engine.raw_connection()
     connection.detach()
     return connection.cursor()
+
+
+def _hide_token(url: URL) -> URL:
+    """Returns a URL whose token stands as the password, which SQLAlchemy prints as `***`.
+
+    >>> _hide_token(sqlalchemy.engine.make_url("sqlpriv://ada.secret@host/"))
+    sqlpriv://ada:***@host/
+    """
+    if url.password or not url.username:
+        return url
+    name, _, secret = url.username.partition(".")
+    if not secret or "." in secret:  # what a login was given for some hours
+        name, secret = "", url.username
+    return url.set(username=name, password=secret)
 
 
 class Compiler(pg.PGCompiler):
@@ -152,13 +167,17 @@ class SqlprivDialect(Reflection, pg.PGDialect):
             return [url.database], query
         scheme = "grpc" if query.pop("tls", "true") == "false" else "grpc+tls"
         host = f"[{url.host}]" if ":" in url.host else url.host
-        if url.username:
-            query["token"] = (url.username, url.password) if url.password else url.username
+        if url.username and url.password:
+            query["token"] = (url.username, url.password)
+        elif token := url.username or url.password:
+            query["token"] = token
         return [f"{scheme}://{host}:{url.port or PORT}"], query
 
     @classmethod
     def engine_created(cls, engine: Any) -> None:
-        """Lets pandas 3 read from an engine of SQLAlchemy 1.4, which it takes for a DB-API one."""
+        """Hides a token where the engine is printed, and lets pandas 3 read from an engine of
+        SQLAlchemy 1.4, which it takes for a DB-API one."""
+        engine.url = _hide_token(engine.url)
         if _IS_OLD:
             engine.cursor = lambda: _detached_cursor(engine)
             engine.rollback = lambda: None

@@ -19,6 +19,7 @@ import pyarrow as pa
 from sqlpriv.errors import OperationalError, ProgrammingError, VaultBusy
 from sqlpriv.kernel.sql.quoting import literal, name
 from sqlpriv.session.access.renames import MAY_RENAME, FollowedTables, stored_tables
+from sqlpriv.statements.printer import written_name
 from sqlpriv.system.file_modes import as_private_as
 from sqlpriv.system.interruptible_call import call_interruptibly
 from sqlpriv.system.quiet_engine import keep_idle_engine, open_engine, take_idle_engine
@@ -33,6 +34,12 @@ _ON_TABLES = re.compile(
 )
 """Statements after which an engine is as it was, but for the tables of the vault: a setting, a
 secret, an attached database or a table of the engine's own database `memory` would stay."""
+_DEPENDENTS = """SELECT table_name, referenced_table, NULL FROM duckdb_constraints()
+WHERE database_name = $1 AND constraint_type = 'FOREIGN KEY'
+UNION ALL SELECT table_name, table_name, index_name FROM duckdb_indexes() WHERE database_name = $1
+ORDER BY ALL"""
+_DEPENDENCY_SIGNS = ("depend on it", "depends on it", "main key table of", "foreign key constraint")
+"""What DuckDB's errors say where a foreign key or an index keeps a table as it is."""
 _ATTACHED = "SELECT database_name FROM duckdb_databases() WHERE path IS NOT NULL"
 Parameters = Sequence[Any] | Mapping[str, Any] | None
 
@@ -84,10 +91,14 @@ class OwnerEngine:
         word = match[1].lower() if match else ""
         if word in ("commit", "end"):
             self._tell_of_renames()
-        if self._in_transaction or not _RENAMES.match(text) or not MAY_RENAME.search(text):
-            table = self._query(engine, text, parameters)
-        else:
-            table = self._rename_in_transaction(engine, text, parameters)
+        is_rename = not self._in_transaction and _RENAMES.match(text) and MAY_RENAME.search(text)
+        run = self._rename_in_transaction if is_rename else self._query
+        try:
+            table = run(engine, text, parameters)
+        except ProgrammingError as error:
+            if not any(sign in str(error) for sign in _DEPENDENCY_SIGNS):
+                raise
+            raise ProgrammingError(f"{error}{self._dependency_remedy(engine, text)}") from error
         if MAY_RENAME.search(text):
             self._followed = self._followed.note(stored_tables(engine, self._database))
         if word:
@@ -143,6 +154,31 @@ class OwnerEngine:
                 return call_interruptibly(fetch_rows, engine.interrupt)
         except duckdb.Error as error:
             raise ProgrammingError(str(error)) from error
+
+    def _dependency_remedy(self, engine: duckdb.DuckDBPyConnection, text: str) -> str:
+        """Returns what to do about the foreign keys and indexes of the tables that a text names.
+
+        They are read by a connection of their own, as an open transaction may have been aborted.
+        Where DuckDB cannot list them there is no remedy: a rename that failed in an owner's
+        transaction stays visible in DuckDB's list of constraints until ROLLBACK.
+        """
+        lines: list[str] = []
+        dependents: list[tuple[Any, ...]] = []
+        with engine.cursor() as reader, suppress(duckdb.Error):
+            dependents = reader.execute(_DEPENDENTS, [self._database]).fetchall()
+        for table, parent, index in dependents:
+            if not any(re.search(rf"\b{re.escape(n)}\b", text, re.I) for n in (table, parent)):
+                continue
+            if index:
+                lines.append(f"DROP INDEX {written_name(index)}, and make it again afterwards")
+            else:
+                child = written_name(table)
+                lines.append(
+                    f"{child} has a FOREIGN KEY to {written_name(parent)}. DuckDB cannot drop one:"
+                    f" CREATE OR REPLACE TABLE {child} AS FROM {child} leaves out its constraints"
+                    " and keeps what is declared of it"
+                )
+        return "\n".join(("\nFirst:", *lines)) if lines else ""
 
     @property
     def has_renamed(self) -> bool:

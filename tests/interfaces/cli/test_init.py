@@ -1,5 +1,6 @@
 """`sqlpriv init`: what is proposed of files, and that nothing is declared without a yes."""
 
+import gzip
 import os
 import signal
 import subprocess
@@ -144,6 +145,40 @@ def test_a_source_without_tables_says_what_it_takes(tmp_path: Path) -> None:
     done = run(tmp_path)
     assert done.exit_code == 2
     assert ".csv" in done.output
+
+
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        ("bills.xlsx", "is a spreadsheet: save each sheet as CSV"),
+        ("bills.sav", "is of a statistics program: write it as Parquet"),
+        ("bills.csv.zip", "is compressed: unpack it first"),
+        ("bills.csv.gz", "is no whole gzip file"),
+    ],
+)
+def test_a_table_of_another_program_says_how_to_bring_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, remedy: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(name).write_text("PK")
+    done = run(name)
+    assert (done.exit_code, [file.name for file in Path().iterdir()]) == (2, [name])
+    assert f"{name} {remedy}" in done.output
+
+
+def test_compressed_texts_are_read_and_what_lies_beside_is_named(
+    shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    plain = shop / "customers.csv"
+    (shop / "customers.csv.gz").write_bytes(gzip.compress(plain.read_bytes()))
+    plain.unlink()
+    (shop / "codes.xlsx").write_text("PK")
+    done = run(shop)
+    assert f"left out: {shop}/codes.xlsx is a spreadsheet" in done.stderr
+    assert "ALTER TABLE customers ADD PRIVACY_KEY (id);" in done.stdout.splitlines()
+    alone = run(shop / "customers.csv.gz")
+    assert "loaded customers.csv.gz into customers.duckdb as customers" in alone.stderr
 
 
 @pytest.mark.parametrize("unit", ["patient", "badge"])

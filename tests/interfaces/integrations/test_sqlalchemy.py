@@ -362,3 +362,20 @@ def test_statements_take_effect_at_once(engine):
     with engine.connect() as connection:
         assert connection.get_isolation_level() == "AUTOCOMMIT"
     assert engine.execution_options(isolation_level="AUTOCOMMIT").connect().closed is False
+
+
+@pytest.mark.parametrize(
+    ("login", "token", "shown"),
+    [
+        ("ada.s3cret", ("ada", "s3cret"), "ada:***"),
+        ("ada:s3cret", ("ada", "s3cret"), "ada:***"),
+        ("ada.3.17.s3cret", "ada.3.17.s3cret", ":***"),  # of a handshake
+        ("s3cret", "s3cret", ":***"),
+    ],
+)
+def test_an_engine_does_not_show_its_token(login, token, shown):
+    engine = sa.create_engine(f"sqlpriv://{login}@host/")
+    again = sa.create_engine(engine.url)
+    for each in (engine, again):
+        assert repr(each) == f"Engine(sqlpriv://{shown}@host/)"
+        assert each.dialect.create_connect_args(each.url)[1] == {"token": token}

@@ -1,10 +1,11 @@
 """Our clauses are cut out of a query's tokens, so that sqlglot's stock parser reads the rest.
 
-Cut: `WITH DIFFERENTIAL_PRIVACY [OPTIONS (…)]` behind SELECT, `STRATIFY BY … [WEIGHTS FROM t]`, and
-`USING estimator` inside a call. What has to be found again in sqlglot's tree leaves a mark there: a
-name that holds a NUL character, which no text of a user does. Marks also give a place to what has
-none in sqlglot's tree (parameters, NULL, TRUE, FALSE), and keep sqlglot from reading functions as
-its own: a marked function is `Anonymous`, with its name and arguments as they were written.
+Cut: `WITH DIFFERENTIAL_PRIVACY [OPTIONS (…)]` behind SELECT or `|> AGGREGATE`, `STRATIFY BY …
+[WEIGHTS FROM t]`, and `USING estimator` inside a call. What has to be found again in sqlglot's tree
+leaves a mark there: a name that holds a NUL character, which no text of a user does. Marks also
+give a place to what has none in sqlglot's tree (parameters, NULL, TRUE, FALSE), and keep sqlglot
+from reading functions as its own: a marked function is `Anonymous`, with its name and arguments as
+they were written.
 
 STRATIFY is a clause only where BY follows it; anywhere else it is a name like any other.
 """
@@ -156,7 +157,7 @@ def _cut_into(cut: Cut, c: TokenCursor, of_synthetic_table: bool) -> None:
         cut.glots += marked_tokens(c, cut.refuse)
         if word == "DISTINCT" and level.clauses is not None and len(cut.glots) == level.behind + 1:
             level.behind += 1
-        if word == "SELECT":
+        if word == "SELECT" or (word == "AGGREGATE" and c.peek(-2).upper == "|>"):
             level.clauses, level.behind = Clauses(token), len(cut.glots)
             c.accept("ALL")
             if c.at("WITH") and c.peek(1).upper in PRICED:

@@ -31,7 +31,8 @@ _OWN_ELSEWHERE = words(
 _ESCAPES = {r"\n": "\n", r"\t": "\t", r"\r": "\r", r"\b": "\b", r"\f": "\f", "\\\\": "\\"}
 """What is read behind a backslash of `E'…'`: the same in PostgreSQL and DuckDB."""
 _OF_STAR = words("EXCLUDE EXCEPT REPLACE RENAME LIKE ILIKE")
-"""Words that change a star before them; any other call behind `*` is a factor."""
+"""Words that change a star before them, or before another change in parentheses; any other call
+behind `*` is a factor."""
 
 
 def marked_tokens(c: TokenCursor, refuse: Callable[[Refused], None]) -> list[GlotToken]:
@@ -72,7 +73,7 @@ def marked_tokens(c: TokenCursor, refuse: Callable[[Refused], None]) -> list[Glo
                 return [replacement_token(glot, Type.IDENTIFIER, f"{MARK}{token.upper}")]
         case Kind.WORD | Kind.QUOTED if following.upper == "(":
             factor = before.upper == "*" and _is_operand(c.peek(-3))
-            of_star = before.upper == "*" and token.upper in _OF_STAR and not factor
+            of_star = before.upper in ("*", ")") and token.upper in _OF_STAR and not factor
             special = token.upper in _OWN_GRAMMAR or before.upper in ("::", "AS") or of_star
             if c.dialect != "duckdb":
                 operator = token.upper in ("DIV", "MOD") and _is_operand(before)

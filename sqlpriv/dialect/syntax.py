@@ -87,7 +87,7 @@ _CLAUSE_ORDER = {
 }
 """Word → when its clause comes in a SELECT; sqlglot reads them in any order."""
 PRICE_PLACE = "write SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.5) … FROM …"
-_NEW_SELECT = words("SELECT UNION INTERSECT EXCEPT")
+_NEW_SELECT = words("SELECT UNION INTERSECT EXCEPT |>")
 
 
 def misplaced_clause(tokens: Sequence[Token]) -> Refused | None:

@@ -208,11 +208,23 @@ Node = Name | Literal | _Operator | Exists | InQuery | Subquery | Lookup | Span
 
 @dataclass(frozen=True)
 class Item:
-    """One output of a SELECT: `expr [AS alias]`; `text` is the user's own text of expr."""
+    """One output of a SELECT: `expr [AS alias]`, or `*`.
+
+    Args:
+        expr: The expression; of `*` and `t.*` a `Name`.
+        alias: Its alias or ''.
+        text: The user's own text of expr.
+        excluded: Of `* EXCLUDE (…)`: the columns that are left out, in lower case.
+        renamed: Of `* RENAME (…)`: columns, in lower case, and their new names.
+        replaces: It stands in the place of the column of its alias: `* REPLACE (expr AS alias)`.
+    """
 
     expr: Node
     alias: str = ""
     text: str = ""
+    excluded: tuple[str, ...] = ()
+    renamed: tuple[tuple[str, str], ...] = ()
+    replaces: bool = False
 
 
 @dataclass(frozen=True)

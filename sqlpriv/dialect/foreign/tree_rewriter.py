@@ -32,7 +32,7 @@ With: expressions recursive
 CTE: this alias materialized
 TableAlias: this columns
 Alias: this alias
-Star: except_
+Star: except_ rename replace
 LimitOptions: rows
 Null CurrentDate:
 Subquery: this alias with_ pivots

@@ -21,20 +21,41 @@ def lower_outputs(
     """Returns what stands behind SELECT; * stands among outputs where `stars` may."""
     if not outputs:
         raise nodes.refuse_unexpected(nodes.index_of(select.pos) + 1, "an expression")
-    return tuple(
-        _star(nodes, node) if stars and _is_star(node) else _item(nodes, node) for node in outputs
-    )
+    items: list[Item] = []
+    for node in outputs:
+        items += _star(nodes, node) if stars and _is_star(node) else [_item(nodes, node)]
+    return tuple(items)
 
 
-def _star(nodes: NodeLowering, node: Glot) -> Item:
-    """Reads * and t.* among the outputs of a query inside another, or of rows."""
+def _star(nodes: NodeLowering, node: Glot) -> list[Item]:
+    """Reads * and t.* among the outputs of a query inside another, or of rows; behind it come the
+    outputs that replace columns of it."""
     star = node if isinstance(node, exp.Star) else node.this
-    nodes.check_arguments(star, ())
-    if star is node:
-        return Item(Name("*"))
-    nodes.check_arguments(node, ("this", "table"))
-    table = node.args["table"]
-    return Item(Name("*", nodes.name(table), nodes.token(table).pos))
+    nodes.check_arguments(star, ("except_", "rename", "replace"))
+    name = Name("*", pos=nodes.token(star).pos)
+    if star is not node:
+        nodes.check_arguments(node, ("this", "table"))
+        table = node.args["table"]
+        name = Name("*", nodes.name(table), nodes.token(table).pos)
+    renamed = tuple(
+        (_star_column(nodes, alias.this).lower(), nodes.name(alias.args["alias"]))
+        for alias in star.args.get("rename") or ()
+    )
+    excluded = tuple(_star_column(nodes, x).lower() for x in star.args.get("except_") or ())
+    items = [Item(name, excluded=excluded, renamed=renamed)]
+    for alias in star.args.get("replace") or ():
+        nodes.check_arguments(alias, ("this", "alias"))
+        expr = nodes.expression(alias.this)
+        items.append(Item(expr, nodes.name(alias.args["alias"]), replaces=True))
+    return items
+
+
+def _star_column(nodes: NodeLowering, node: Glot) -> str:
+    """Returns the name of a column that * is not to give, or by another name."""
+    if not isinstance(node, exp.Column):
+        raise nodes.refuse_unexpected(nodes.index(node), "the name of a column")
+    nodes.check_arguments(node, ("this",))
+    return nodes.name(node.this)
 
 
 def _item(nodes: NodeLowering, node: Glot) -> Item:

@@ -130,7 +130,7 @@ class QueryLowering:
         """Returns one SELECT without its WITH; * is an output of queries inside and of rows."""
         if not isinstance(node, exp.Select):
             raise self._no_select(node)
-        select, expressions, clauses = self._outputs(node)
+        select, expressions, clauses = self._outputs(node, inside)
         rows_once = inside and has_plain_distinct(node)
         for name, value in node.args.items():
             if value and name not in _CLAUSE_ARGS and not (rows_once and name == "distinct"):
@@ -182,8 +182,9 @@ class QueryLowering:
                 return Refused.at(token, *CONSTRUCTS[token.upper])
         return self.nodes.refuse_unexpected(at + 1, CLAUSES)
 
-    def _outputs(self, node: Glot) -> tuple[Token, list[Glot], Clauses]:
-        """Returns the token SELECT, the outputs, and our clauses of the query."""
+    def _outputs(self, node: Glot, inside: bool) -> tuple[Token, list[Glot], Clauses]:
+        """Returns the token SELECT, the outputs, and our clauses of the query. `FROM t` alone is a
+        query inside another; as a whole statement it asks for rows."""
         expressions = list(node.expressions)
         tokens = self.cursor.tokens
         first = expressions[0] if expressions else None
@@ -191,7 +192,7 @@ class QueryLowering:
         if clauses is not None:
             return clauses.select, expressions[1:], clauses
         at = self.nodes.index(first or node)
-        if isinstance(first, exp.Star) and tokens[at].upper != "*":  # FROM t, without SELECT
+        if isinstance(first, exp.Star) and tokens[at].upper != "*" and not inside:
             raise begins_with(tokens[at])
         depth = 0  # of the parentheses that are closed between SELECT and the first known token
         while at > self._first and not (tokens[at].upper == "SELECT" and depth <= 0):

@@ -15,6 +15,7 @@ from sqlpriv.dialect.lowering.query_lowering import QueryLowering
 from sqlpriv.dialect.marks import SHOWN_NAME, duckdb_name, duckdb_text
 from sqlpriv.dialect.reading.generated_rows import write_rows
 from sqlpriv.dialect.reading.keyword_calls import write_with_commas
+from sqlpriv.dialect.reading.pipes import without_pipes
 from sqlpriv.dialect.token_cursor import TokenCursor
 from sqlpriv.dialect.tokens import Kind, replacement_token
 from sqlpriv.errors import PermissionDenied, Refused
@@ -124,7 +125,7 @@ def parse_query(
     end = c.index if of_synthetic_table else len(c.tokens) - 1
     c.index = start
     try:
-        tree = _as_duckdb_reads(syntax.tree(cut.glots, c), c)
+        tree = _as_duckdb_reads(syntax.tree(without_pipes(cut.glots, c), c), c)
         _read_strata(cut, c)
     except Refused as refusal:
         raise cut.refusal or refusal from None

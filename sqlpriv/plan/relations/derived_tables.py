@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain, count
 
 from sqlpriv.kernel.proof.sensitivity import bound_of
 from sqlpriv.kernel.terms import algebra as a
@@ -46,6 +47,48 @@ def project(
         )
         names[n] = new
     return replace(rows, binder=rename_columns(rows.binder, names, alias))
+
+
+def star_columns(item: t.Item, binder: Binder) -> dict[str, tuple[t.Node, a.Expr]]:
+    """Returns the columns of `*` or of `t.*`, by lower-case name, without those that are left out.
+
+    Raises:
+        Refused: A column that is left out or renamed is not there; or * names one twice.
+    """
+    star = item.expr
+    assert isinstance(star, t.Name)
+    if not star.table:
+        if binder.twice:
+            raise refuse(star, "* names columns twice", "list the columns, or write t.*")
+        named = dict(binder.names)
+    elif binder.qualified is not None:
+        table = star.table.lower()
+        named = {name: c for (alias, name), c in binder.qualified.items() if alias == table}
+    else:
+        named = dict(binder.names) if star.table.lower() == binder.alias.lower() else {}
+    if not named:
+        raise refuse(star, f'"{star.table}" is not in FROM', "name a table of FROM, as in t.*")
+    kept = {n: c for n, c in named.items() if c.lower() in binder.scope}
+    new_names = dict(item.renamed)
+    for name in (*item.excluded, *new_names):
+        if name not in kept:
+            raise refuse(star, f'* has no column "{name}"', "leave out, or rename, one that it has")
+    return {
+        new_names.get(n, n).lower(): (replace(star, name=n), a.Col(c))
+        for n, c in kept.items()
+        if n not in item.excluded
+    }
+
+
+def name_beside(name: str, outputs: Container[str]) -> str:
+    """Returns an output's name, with a number behind it where an earlier output has that name: so
+    DuckDB calls columns of a subquery.
+
+    >>> name_beside("age", ["age", "age_1"]), name_beside("sex", ["age"])
+    ('age_2', 'sex')
+    """
+    names = chain([name], (f"{name}_{number}" for number in count(1)))
+    return next(free for free in names if free not in outputs)
 
 
 MET_ONCE = "join it by a text or a whole number that differs in each of its rows, at most 200"
@@ -143,8 +186,8 @@ def aggregate_per_unit(
         predicate = unit_rows.binder.bind_predicate(having, "HAVING")
         narrowed = unit_rows.binder.after_where(predicate)
         unit_rows = replace(unit_rows, relation=a.Where(relation, predicate), binder=narrowed)
-    outputs = {
-        (item.alias or default_name(item)).lower(): (node, unit_rows.binder.bind(node))
-        for item, node in items
-    }
+    outputs: dict[str, tuple[t.Node, a.Expr]] = {}
+    for item, node in items:
+        name = name_beside((item.alias or default_name(item)).lower(), outputs)
+        outputs[name] = (node, unit_rows.binder.bind(node))
     return project(unit_rows, outputs, alias, naming)

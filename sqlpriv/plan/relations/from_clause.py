@@ -21,7 +21,14 @@ from sqlpriv.plan.expressions.facts.conditions import identities
 from sqlpriv.plan.expressions.facts.value_facts import scope_of
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.relations.contribution_bound import with_all_partners
-from sqlpriv.plan.relations.derived_tables import MET_ONCE, aggregate_per_unit, project, unite
+from sqlpriv.plan.relations.derived_tables import (
+    MET_ONCE,
+    aggregate_per_unit,
+    name_beside,
+    project,
+    star_columns,
+    unite,
+)
 from sqlpriv.plan.relations.filter_placement import (
     join_rows,
     place_filter,
@@ -253,7 +260,9 @@ class FromReader:
 
         x NOT IN (y, …) is not true where x or some y is NULL, so such pairs count as partners.
         """
-        simple = isinstance(query, t.Select) and not _aggregates_rows(query)
+        simple = isinstance(query, t.Select) and not (
+            _aggregates_rows(query) or _changes_star(query)
+        )
         if simple:
             assert isinstance(query, t.Select)
             inner = self.read_source(query.source or t.Table(query.table, query.alias, query.pos))
@@ -326,17 +335,20 @@ class FromReader:
         rows = self.read_select(query, aliases)
         if _aggregates_rows(query):
             return aggregate_per_unit(rows, query, aliases, alias, self.naming, self.contracts)
+        outer_aliases = {k: v for k, v in aliases.items() if k not in rows.binder.names}
         outputs: dict[str, tuple[t.Node, a.Expr]] = {}
         for item in query.items:
             if isinstance(item.expr, t.Name) and item.expr.name == "*":
-                outputs |= _star_columns(item.expr, rows.binder)
-            else:
-                expr = rows.binder.bind(
-                    with_aliases(
-                        item.expr, {k: v for k, v in aliases.items() if k not in rows.binder.names}
-                    )
+                for name, column in star_columns(item, rows.binder).items():
+                    outputs[name_beside(name, outputs)] = column
+                continue
+            name = (item.alias or default_name(item)).lower()
+            if item.replaces and name not in outputs:
+                raise refuse(
+                    item.expr, f'* has no column "{item.alias}" to replace', "name another"
                 )
-                outputs[(item.alias or default_name(item)).lower()] = (item.expr, expr)
+            bound = rows.binder.bind(with_aliases(item.expr, outer_aliases))
+            outputs[name if item.replaces else name_beside(name, outputs)] = (item.expr, bound)
         return project(rows, outputs, alias, self.naming)
 
 
@@ -348,25 +360,12 @@ def _is_of_tables(source: t.Source) -> bool:
     return isinstance(source, t.Table)
 
 
-def _star_columns(star: t.Name, binder: Binder) -> dict[str, tuple[t.Node, a.Expr]]:
-    """Returns the columns of * or of t.*, by name."""
-    if not star.table:
-        if binder.twice:
-            raise refuse(star, "* names columns twice", "list the columns, or write t.*")
-        named = dict(binder.names)
-    elif binder.qualified is not None:
-        table = star.table.lower()
-        named = {name: c for (alias, name), c in binder.qualified.items() if alias == table}
-    else:
-        named = dict(binder.names) if star.table.lower() == binder.alias.lower() else {}
-    if not named:
-        raise refuse(star, f'"{star.table}" is not in FROM', "name a table of FROM, as in t.*")
-    kept = {n: c for n, c in named.items() if c.lower() in binder.scope}
-    return {n: (replace(star, name=n), a.Col(c)) for n, c in kept.items()}
-
-
 def _without_not(node: t.Node) -> t.Node:
     return node.arg if isinstance(node, t.Unary) and node.op == "not" else node
+
+
+def _changes_star(query: t.Select) -> bool:
+    return any(item.excluded or item.renamed or item.replaces for item in query.items)
 
 
 def _aggregates_rows(query: t.Select) -> bool:

@@ -61,13 +61,26 @@ class Naming:
         return self.parts
 
     def free_name(self, name: str) -> str:
-        """Returns a name that no other part of the statement has."""
-        candidate, number = name, 1
-        while candidate in self.taken:
+        """Returns a name that no other part of the statement has.
+
+        A prefix, which ends with a point, is free where no name begins with it; a column `t.age` of
+        a query called t gets another head where the columns of a table called t begin with `t.`.
+        """
+        head, point, rest = name.partition(".")
+        stem, number = head, 1
+        while rest and f"{stem}." in self.taken:
             number += 1
-            candidate = f"{name.removesuffix('.')}{number}{'.' if name.endswith('.') else ''}"
+            stem = f"{head}{number}"
+        candidate, number = stem + point + rest, 1
+        is_prefix = bool(point) and not rest
+        while candidate in self.taken or (is_prefix and self._begins_a_name(candidate)):
+            number += 1
+            candidate = f"{stem}{number}." if is_prefix else f"{stem}{point}{rest}{number}"
         self.taken.add(candidate)
         return candidate
+
+    def _begins_a_name(self, prefix: str) -> bool:
+        return any(name.startswith(prefix) for name in self.taken)
 
 
 def combine_sides(left: Rows, right: Rows, kind: str, shadow: bool = False) -> Rows:

@@ -178,19 +178,22 @@ def _spell_out_stars(
     items: list[t.Item] = []
     left_out: list[str] = []
     for item in select.items:
+        if item.replaces:
+            items = [item if _is_column(x, item.alias) else x for x in items]
+            continue
         if not (isinstance(item.expr, t.Name) and item.expr.name == "*"):
             items.append(item)
             continue
-        star = item.expr
+        star, new_names = item.expr, dict(item.renamed)
         for (alias, name), held in (binder.qualified or {}).items():
-            if star.table and alias != star.table.lower():
+            if (star.table and alias != star.table.lower()) or name in item.excluded:
                 continue
             node = t.Name(name, alias if select.source else "", star.pos)
             column = _declared_column(held, binder, tables)
             if column is None or _flaw(column, held, binder, tables, free):
                 left_out.append(name)
             elif name not in {default_name(x).lower() for x in items if not x.alias}:
-                items.append(t.Item(node, text=name))
+                items.append(t.Item(node, new_names.get(name, ""), text=name))
     if not items:
         raise refuse(
             select.items[0].expr,
@@ -198,6 +201,10 @@ def _spell_out_stars(
             "the owner declares one: ALTER TABLE … ALTER COLUMN … SET PRIVACY DOMAIN …",
         )
     return items, tuple(left_out)
+
+
+def _is_column(item: t.Item, name: str) -> bool:
+    return default_name(item).lower() == name.lower() and not item.alias
 
 
 def _declared_column(

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import duckdb
+import psycopg
 import pytest
 
 from sqlpriv.errors import DeclarationError, Error, OperationalError, ProgrammingError, ReadFailed
@@ -470,6 +471,32 @@ def test_a_duckdb_table_that_cannot_be_read_says_what_to_write(
         "CREATE TABLE made (a INTEGER, b INTEGER AS (a + 1))",
     )
     refused(session, sql, kind, words)
+
+
+def test_the_commands_for_rows_of_postgresql_keep_every_value(
+    session: Session, tmp_path: Path, server: str
+) -> None:
+    """The commands that the refusal names are run as they stand. Empty texts stay empty, NULLs stay
+    NULL, and what looks like a number keeps its zeros."""
+    rows = [
+        (2**53 + 1, 0, 300, "", "00501", 0.1),
+        (-5, 1, 0, None, "10115", float("inf")),
+        (7, None, 12, 'a "q",\n of lines', "02134", None),
+        (8, 1, None, "NULL", None, 1e-300),
+    ]
+    with psycopg.connect(server, autocommit=True) as db:
+        db.execute("DROP TABLE IF EXISTS people")
+        db.execute("CREATE TABLE people (id BIGINT, sex INT, pay INT, a TEXT, zip TEXT, x FLOAT8)")
+        db.cursor().executemany("INSERT INTO people VALUES (%s, %s, %s, %s, %s, %s)", rows)
+    with pytest.raises(ProgrammingError) as refusal:
+        session.run("CREATE TABLE people FROM POSTGRESQL 'host=a'")
+    in_psql, here, make = str(refusal.value).partition("in psql ")[2].split("; ")
+    subprocess.run(["psql", server, "-c", in_psql], cwd=tmp_path, check=True, timeout=60)
+    with psycopg.connect(server, autocommit=True) as db:
+        db.execute("DROP TABLE people")
+    session.run(f"{here.removeprefix('here ')}; {make}; {DECLARED}")
+    assert duckdb.read_parquet("people.parquet").fetchall() == rows
+    assert len(session.run(ASK.format(9))[0].table or ()) == 2
 
 
 def test_the_sealed_engine_opens_no_other_duckdb_file(session: Session, tmp_path: Path) -> None:

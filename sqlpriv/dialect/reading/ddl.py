@@ -17,9 +17,11 @@ _FORMS_OF_FILES = (
 _POSTGRESQL = ("POSTGRES", "POSTGRESQL", "PG")
 _WRITE_THEM_OUT = (
     "DuckDB's package comes without a reader of PostgreSQL; write the rows out: in psql"
-    " \\copy people TO 'people.csv' CSV HEADER, here COPY (FROM 'people.csv') TO 'people.parquet',"
-    " then FROM PARQUET 'people.parquet'"
+    " \\copy people TO 'people.csv' CSV HEADER; here COPY (FROM read_csv('people.csv',"
+    " allow_quoted_nulls = false)) TO 'people.parquet'; CREATE TABLE people FROM PARQUET"
+    " 'people.parquet'"
 )
+"""psql writes an empty text in quotes and NULL without any, which read_csv else takes for one."""
 
 
 def show(c: TokenCursor) -> cmd.Show:

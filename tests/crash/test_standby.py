@@ -12,15 +12,18 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
+import duckdb
 import psycopg
 import pytest
+from click.testing import CliRunner
 from support.ledgers import python
 from support.postgres_server import FOUND, as_other_user
 
 from sqlpriv.errors import LedgerError
+from sqlpriv.interfaces.cli.main import main
 from sqlpriv.kernel.ledger.records import Ledger
 from sqlpriv.kernel.terms.budget import Budget, Rho
-from sqlpriv.session.commands.ledger_place import write_pointer
+from sqlpriv.session.commands.ledger_place import refuse_lone_primary, write_pointer
 
 pytestmark = pytest.mark.skipif(FOUND is None, reason="no PostgreSQL server is installed")
 PATIENCE = 60.0
@@ -132,6 +135,7 @@ def test_what_was_acknowledged_is_on_the_standby(tmp_path: Path) -> None:
         write_pointer(tmp_path / "people.ledger", pair.url)
         with closing(Ledger(tmp_path / "people.ledger")) as ledger:
             ledger.set_budget(Budget("people", Rho(10**9), 1e-9), "owner")
+            refuse_lone_primary(tmp_path / "people.duckdb")  # this one waits
             told = paid_until(pair, tmp_path / "people.ledger", 50)
         with closing(Ledger(tmp_path / "people.ledger")) as ledger:
             account = ledger.account("people")
@@ -139,6 +143,20 @@ def test_what_was_acknowledged_is_on_the_standby(tmp_path: Path) -> None:
             assert account.spent == Rho(account.charges)
             ledger.charge(ledger.begin_statement("bob", ""), "people", Rho(5))
             assert ledger.account("people").spent == Rho(account.charges + 5)
+
+
+def test_a_primary_that_waits_for_no_standby_is_not_served(url: str, tmp_path: Path) -> None:
+    """With one server named there is none to lose charges to, and such a ledger is served."""
+    folder = url.partition("host=")[2]
+    one, two = tmp_path / "one.duckdb", tmp_path / "two.duckdb"
+    duckdb.connect(str(two)).close()
+    write_pointer(one.with_suffix(".ledger"), url)
+    refuse_lone_primary(one)
+    served = ["serve", str(two), "--ledger", f"{url},{folder}", "--listen", "grpc://127.0.0.1:0"]
+    result = CliRunner().invoke(main, served)
+    assert result.exit_code == 1
+    assert "waits for no standby" in result.output
+    assert "synchronous_standby_names = '*'" in result.output
 
 
 def test_a_standby_that_lacks_what_was_acknowledged_is_refused(tmp_path: Path) -> None:

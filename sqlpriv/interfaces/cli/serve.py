@@ -17,7 +17,7 @@ import click
 import sqlpriv
 from sqlpriv.interfaces.cli.failure import fail
 from sqlpriv.session.commands.engine_place import keep_engine_at
-from sqlpriv.session.commands.ledger_place import keep_ledger_at
+from sqlpriv.session.commands.ledger_place import keep_ledger_at, refuse_lone_primary
 from sqlpriv.system.database_files import refuse_other_file
 
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
@@ -128,6 +128,7 @@ def serve(
             keep_ledger_at(vault, ledger)
         if engine is not None:
             keep_engine_at(vault, engine)
+        refuse_lone_primary(vault)
         with Server(vault, listen, tls, audit, limits, postgresql, pairs, monitor) as server:
             signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
             click.echo(f"serving {vault} on {server.location}; Ctrl-C ends it", err=True)

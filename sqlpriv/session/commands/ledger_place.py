@@ -51,6 +51,33 @@ def keep_ledger_at(vault: Path, url: str) -> None:
         )
 
 
+def refuse_lone_primary(vault: Path) -> None:
+    """Refuses to start where the ledger's URL names several servers of PostgreSQL, of which one
+    takes over when the primary is lost, and the primary acknowledges what it alone has on its disk.
+
+    Raises:
+        OperationalError: The primary waits for no standby, or none of the servers is reached.
+    """
+    if not (url := pointer_of(vault.with_suffix(".ledger"))):
+        return
+    import psycopg
+    from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+    try:
+        hosts = str(conninfo_to_dict(url).get("host", ""))
+        primary = make_conninfo(url, connect_timeout=10, target_session_attrs="read-write")
+        with psycopg.connect(primary) as database:
+            (standbys,) = database.execute("SHOW synchronous_standby_names").fetchone() or ("",)
+    except psycopg.Error:
+        raise OperationalError(f"the ledger at {url} cannot be reached just now") from None
+    if "," in hosts and not standbys:
+        raise OperationalError(
+            "the ledger's URL names several servers, and their primary waits for no standby: what"
+            " it sold last would be lost with it; on the primary run ALTER SYSTEM SET"
+            " synchronous_standby_names = '*', then SELECT pg_reload_conf(); or name one server"
+        )
+
+
 def refuse_pointer(vault: Path, doing: str) -> None:
     """Raises OperationalError where a vault's ledger is in PostgreSQL, beyond what files can do."""
     if url := pointer_of(vault.with_suffix(".ledger")):

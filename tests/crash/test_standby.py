@@ -16,7 +16,7 @@ import duckdb
 import psycopg
 import pytest
 from click.testing import CliRunner
-from support.ledgers import python
+from support.ledgers import pay, python
 from support.postgres_server import FOUND, as_other_user
 
 from sqlpriv.errors import LedgerError
@@ -175,3 +175,49 @@ def test_a_standby_that_lacks_what_was_acknowledged_is_refused(tmp_path: Path) -
         assert paid_until(pair, tmp_path / "people.ledger", 20) >= 20
         with pytest.raises(LedgerError, match="a copy was put back"):
             Ledger(tmp_path / "people.ledger")
+
+
+def dump(url: str) -> str:
+    """What pg_dump writes of a ledger."""
+    command = ["pg_dump", "--schema=sqlpriv_ledger", url]
+    return subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout
+
+
+def put_back(url: str, dumped: str) -> None:
+    """Puts a dump in the ledger's place, while servers are connected."""
+    text = f"DROP SCHEMA sqlpriv_ledger CASCADE;\n{dumped}"
+    command = ["psql", "-q", "-X", "-v", "ON_ERROR_STOP=1", "-o", os.devnull, url]
+    subprocess.run(command, input=text, check=True, text=True)
+
+
+@pytest.mark.parametrize("lost", [0, 1, 3])
+def test_a_dump_that_is_put_back_is_refused_by_whoever_saw_more(
+    url: str, tmp_path: Path, lost: int
+) -> None:
+    """Two servers sold: one that runs on and one that is started again are asked. Of what they sold
+    last the dump lacks one charge, or three; a dump that lacks none goes on selling."""
+    paths = [tmp_path / name for name in ("a.ledger", "b.ledger")]
+    for path in paths:
+        write_pointer(path, url)
+    with closing(Ledger(paths[0])) as ledger, closing(Ledger(paths[1])) as other:
+        ledger.set_budget(Budget("people", Rho(100), 1e-9), "owner")
+        for seller in (ledger, other):
+            pay(seller, 1)
+        older = dump(url)
+        for _ in range(lost):
+            pay(ledger, 1)
+        assert other.account("people").spent == Rho(2 + lost)
+        pay(other, 1)
+        put_back(url, older if lost else dump(url))
+        if not lost:
+            pay(ledger, 1)
+            with closing(Ledger(paths[1])) as again:
+                assert again.account("people").spent == Rho(4)
+            return
+        for path in paths:
+            with pytest.raises(LedgerError, match="a copy was put back"):
+                Ledger(path)
+        for _ in range(2 * lost + 3):
+            for seller in (ledger, other):
+                with pytest.raises(LedgerError):
+                    pay(seller, 1)

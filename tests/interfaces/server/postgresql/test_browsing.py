@@ -167,7 +167,7 @@ def test_an_answer_of_the_catalog_is_no_larger_than_it_may_be(catalog):
 
 def test_numbers_that_are_sent_as_texts_meet_numbers(catalog):
     sql = "SELECT relname FROM pg_class WHERE relnamespace = ANY ($1) ORDER BY relname"
-    rows = catalog.query(sql, [["2200", "11"]]).to_pylist()
+    rows = catalog.query(sql, [["2200", "12"]]).to_pylist()
     assert [row["relname"] for row in rows] == ["people", "people_pkey", "visits"]
     assert not catalog.query("SELECT 1 FROM pg_class WHERE relname = ANY ($1)", [["7"]]).num_rows
     with pytest.raises(sqlpriv.ProgrammingError):

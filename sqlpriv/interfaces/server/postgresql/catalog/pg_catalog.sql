@@ -142,5 +142,28 @@ INSERT INTO infoschema.column_privileges BY NAME SELECT 'owner' AS grantor, getv
 INSERT INTO infoschema.enabled_roles SELECT getvariable('principal');
 INSERT INTO infoschema.applicable_roles VALUES (getvariable('principal'), getvariable('principal'), 'NO');
 
+-- The relations of the catalog themselves: psql's \d pg_class. They come last, so that nothing above lists them as tables.
+CREATE TABLE "~relations" AS SELECT coalesce((SELECT "~oid" FROM "~tables" WHERE "~name" = table_name),
+    1_000_000 + row_number() OVER (ORDER BY schema_name, table_name)) AS oid, table_name AS relname,
+    schema_name, if(schema_name = 'pgcat', 11, 13_000) AS relnamespace, column_count::SMALLINT AS relnatts
+    FROM duckdb_tables() WHERE table_name[1] <> '~' AND (schema_name = 'infoschema'
+        OR schema_name = 'pgcat' AND table_name[:3] = 'pg_');
+INSERT INTO pg_class BY NAME SELECT oid, relname, relnamespace, 'v' AS relkind, relnatts, 0 AS reltype, 0 AS reloftype,
+    10 AS relowner, 0 AS relam, 0 AS relfilenode, 0 AS reltablespace, 0 AS relpages, -1.0 AS reltuples, 0 AS relallvisible,
+    0 AS reltoastrelid, false AS relhasindex, false AS relisshared, 'p' AS relpersistence, 0 AS relchecks, true AS relhasrules,
+    false AS relhastriggers, false AS relhassubclass, false AS relrowsecurity, false AS relforcerowsecurity,
+    true AS relispopulated, 'n' AS relreplident, false AS relispartition, 0 AS relrewrite, false AS relhasoids
+    FROM "~relations";
+INSERT INTO pg_attribute BY NAME SELECT r.oid AS attrelid, column_name AS attname, coalesce(t.oid, 25) AS atttypid,
+    column_index::SMALLINT AS attnum, false AS attnotnull, -1 AS atttypmod, coalesce(t.typlen, -1) AS attlen, 0 AS attndims,
+    -1 AS attcacheoff, coalesce(t.typlen BETWEEN 1 AND 8, false) AS attbyval, 'i' AS attalign, false AS atthasdef,
+    false AS attisdropped, false AS atthasmissing, true AS attislocal, 0 AS attinhcount, 0 AS attcollation,
+    '' AS attidentity, '' AS attgenerated, 'p' AS attstorage, '' AS attcompression, -1 AS attstattarget
+    FROM "~relations" r JOIN duckdb_columns() c ON c.table_name = relname AND c.schema_name = r.schema_name
+    LEFT JOIN types t ON t.sql_name = CASE data_type WHEN 'VARCHAR' THEN 'text' WHEN 'VARCHAR[]' THEN 'text[]'
+        WHEN 'DOUBLE' THEN 'double precision' WHEN 'FLOAT' THEN 'real'
+        WHEN 'TIMESTAMP WITH TIME ZONE' THEN 'timestamp with time zone' ELSE lower(data_type) END
+    ORDER BY attrelid, attnum;
+
 CREATE TABLE "~procedures" AS SELECT oid AS "~oid", proname AS "~name" FROM pg_proc;
 CREATE MACRO regproc_oid(of) AS (SELECT "~oid" FROM "~procedures" WHERE "~name" = of LIMIT 1);

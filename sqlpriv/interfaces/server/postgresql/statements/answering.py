@@ -268,9 +268,10 @@ class Answerer:
 
 
 def _left_to_session(scan: StatementScan) -> AbstractContextManager[None]:
-    """Returns what drops the catalog's error where a statement names no table: it may have a
-    function that the session knows."""
-    return nullcontext() if scan.sources else suppress(ProgrammingError)
+    """Returns what drops the catalog's error where a statement names no table and nothing of
+    schema pg_catalog: it may have a function that the session knows."""
+    names_catalog = any(token.name == "pg_catalog" for token in scan.tokens)
+    return nullcontext() if scan.sources or names_catalog else suppress(ProgrammingError)
 
 
 def _scan(sql: str) -> StatementScan:

@@ -224,9 +224,8 @@ def _block(
     if output.kept is not None:
         chosen = [i for i, dimension in enumerate(output.groups) if dimension.selected]
         is_shown = _rows_among(marginal, table, chosen, output.kept)
-    for places, existing in output.existing:  # all NULL: of a left join without a partner
-        partner = [*existing, (None,) * len(places)]
-        among = _rows_among(marginal, table, places, partner)
+    for places, existing in output.existing:
+        among = _rows_among(marginal, table, places, existing)
         is_shown = [one and other for one, other in zip(is_shown, among, strict=True)]
     return table if all(is_shown) else table.filter(arrow.array(is_shown, pa.bool_()))
 
@@ -269,7 +268,7 @@ def _rows_among(
     at = [(n, i) for n, i in enumerate(places) if i in marginal.keys]
     kept_keys = {tuple(values[n] for n, _ in at) for values in combinations}
     if not at:
-        return [bool(kept_keys)] * table.num_rows
+        return [True] * table.num_rows
     columns = [table.column(f"{GROUP}{i}").to_pylist() for _, i in at]
     return [row in kept_keys for row in zip(*columns, strict=True)]
 

@@ -8,8 +8,7 @@ computed for each of them, in an engine without private tables.
 from __future__ import annotations
 
 import itertools
-import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -22,6 +21,7 @@ from sqlpriv.plan.computed_columns import GROUP
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.facts.listed_rows import (
     is_of_hours,
+    keys_that_pass,
     rows_that_pass,
     values_told_apart,
     with_part,
@@ -75,7 +75,11 @@ def existing_combinations(
     )
     if combinations is None:
         return of_keys
-    rows = (_rows_of_home(home, keys, groups, binder, combinations) for home, keys in homes.items())
+    lacks = _has_rows_without_partner(relation)
+    rows = (
+        _rows_of_home(home, keys, groups, binder, combinations, lacks)
+        for home, keys in homes.items()
+    )
     return of_keys + tuple(existing for existing in rows if existing is not None)
 
 
@@ -145,9 +149,11 @@ def _rows_of_home(
     groups: Sequence[Dimension],
     binder: Binder,
     combinations: Combinations,
+    lacks: bool,
 ) -> Existing | None:
     """Returns the combinations of keys that are columns of one public table, or made of some, in
     its rows that meet the conditions on that table alone; None where these leave one key as it is.
+    `lacks` is whether a row may have no partner there, whose columns are NULL then.
     """
     prefix, table = home
     columns = {
@@ -170,20 +176,34 @@ def _rows_of_home(
     exprs = tuple({**whole, **of_columns}.values())
     if len(exprs) < 2 and not (conditions and exprs):
         return None
-    plain = Existing(tuple(whole), combinations(table, tuple(column for _, column in keys)))
+    without = ((None,) * len(keys),) if lacks else ()
+    rows_of_keys = combinations(table, tuple(column for _, column in keys))
+    plain = Existing(tuple(whole), {*rows_of_keys, *without})
     if not (conditions or of_columns):
         return plain
     types = {col.name: groups[place].type for place, col in whole.items()}
     read = columns_read((exprs, conditions)) - types.keys()
     types |= {name: binder.scope[name].type for name in read}
     rows = combinations(table, tuple(columns[name] for name in types))
-    passing = rest = None
+    rows = {*rows, (None,) * len(types)} if lacks else rows
+    passing = None
     if len(rows) <= MAX_LEVELS:
         passing = rows_that_pass(tuple(types.items()), tuple(rows), exprs, conditions)
-        rest = rows_that_pass(tuple(types.items()), ((None,) * len(types),), exprs, ())
-    if passing is None or rest is None:  # the second is of a row without a public one
+    if passing is None:
         return plain if len(keys) > 1 else None
-    return Existing((*whole, *of_columns), {*passing, *rest})
+    return Existing((*whole, *of_columns), passing)
+
+
+def _has_rows_without_partner(relation: object) -> bool:
+    """Returns whether there is a left join among what rows are made of."""
+    if isinstance(relation, a.Join) and relation.kind == "left":
+        return True
+    parts = vars(relation).values() if hasattr(relation, "__dataclass_fields__") else relation
+    return (
+        isinstance(parts, Iterable)
+        and not isinstance(parts, str)
+        and any(map(_has_rows_without_partner, parts))
+    )
 
 
 def _are_listed(condition: a.Expr, binder: Binder) -> bool:
@@ -243,22 +263,23 @@ def _combinations_of(
 
 
 def _combinations_compared(groups: Sequence[Dimension], binder: Binder) -> Iterator[Existing]:
-    """Yields the values of keys that conditions compare with each other, `a.x < b.x`."""
-    places = {
-        d.key.expr.name.lower(): i for i, d in enumerate(groups) if isinstance(d.key.expr, a.Col)
-    }
+    """Yields the values of keys whose columns conditions compare with each other, `a.x < b.x`."""
     for condition in dict.fromkeys(binder.conditions):
-        read = sorted(columns_read(condition))
-        if len(read) < 2 or not places.keys() >= set(read) or not _are_listed(condition, binder):
+        read = columns_read(condition)
+        places = [
+            i
+            for i, d in enumerate(groups)
+            if not d.selected and d.type is not Type.REAL
+            if frozenset() < columns_read(d.key.expr) <= read
+        ]
+        if len(read) < 2 or not places:
             continue
-        keys = [groups[places[name]] for name in read]
-        if math.prod(len(key.values) for key in keys) > MAX_LEVELS:
-            continue
-        columns = tuple((name, key.type) for name, key in zip(read, keys, strict=True))
-        rows = tuple(itertools.product(*(key.values for key in keys)))
-        passing = rows_that_pass(columns, rows, tuple(map(a.Col, read)), (condition,))
+        keys = tuple(groups[place].key.expr for place in places)
+        conditions = tuple(c for c in binder.conditions if columns_read(c) <= read)
+        nullable = frozenset(name for name in read if not binder.is_present(a.Col(name)))
+        passing = keys_that_pass(sorted(read), binder.scope, nullable, keys, conditions)
         if passing:
-            yield Existing(tuple(places[name] for name in read), passing)
+            yield Existing(tuple(places), passing)
 
 
 def _combinations_computed(groups: Sequence[Dimension]) -> Iterator[Existing]:

@@ -41,6 +41,7 @@ from sqlpriv.plan.pricing.googlesql_options import (
     GOOGLESQL_OPTIONS,
     asks_for_public_groups,
     check_googlesql_options,
+    with_googlesql_options,
 )
 from sqlpriv.plan.pricing.split import split_price
 from sqlpriv.plan.pricing.statement import KNOWN_OPTIONS, require_unit, statement_price
@@ -87,6 +88,7 @@ def plan(
             A missing price is said last, when everything else can be answered.
     """
     require_unit(contract, select.pos)
+    select = with_googlesql_options(select, contract)
     is_priced = session_epsilon is not None or any(x in KNOWN_OPTIONS for x, _ in select.options)
     epsilon = session_epsilon if is_priced else 1.0
     price = statement_price(select.options, budget, epsilon, select.pos)

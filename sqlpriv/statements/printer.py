@@ -81,14 +81,16 @@ def literal(value: Value) -> str:
 
 def default_name(item: t.Item) -> str:
     """Returns the name of an output's column: its alias, a bare column's own name, else the text
-    that DuckDB would make of the expression, such as `count_star()` or `avg(income)`."""
+    that DuckDB would make of the expression, such as `count_star()` or `avg(p.income)`."""
+    if isinstance(item.expr, t.Name):
+        return item.alias or item.expr.name
     return item.alias or sql(item.expr, _as_shown)
 
 
 def _as_shown(node: t.Node) -> str | None:
     match node:
-        case t.Name(name=name):
-            return name
+        case t.Name(name, table):
+            return f"{table}.{name}" if table else name
         case t.FunctionCall(name="count", star=True, filter=None):
             return "count_star()"
         case t.FunctionCall(name="count", star=True, filter=kept) if kept is not None:

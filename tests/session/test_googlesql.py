@@ -42,6 +42,9 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
         (", report_format = 'xml'", "COUNT(*)", "people", "no report_format xml"),
         (", max_rows_contributed = 4", "COUNT(*)", "visits", "owner's bound, which is 3"),
         (", max_groups_contributed = 2", "COUNT(*)", "people", "owner's bound, which is 1"),
+        (", kappa = 2", "COUNT(*)", "people", "owner's bound, which is 1"),
+        (", min_privacy_units_per_group = 0", "COUNT(*)", "people", "whole number from 1 on"),
+        (", min_privacy_units_per_group = 1.5", "COUNT(*)", "people", "whole number from 1 on"),
     ],
 )
 def test_an_argument_that_asks_for_more_is_refused_with_the_bound(
@@ -58,6 +61,26 @@ def test_public_groups_need_a_public_list(session: Session) -> None:
     text = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, group_selection_strategy = "
     with pytest.raises(Refused, match=r"public list|no list|list"):
         session.execute(text + "PUBLIC_GROUPS) income, COUNT(*) FROM people GROUP BY income")
+
+
+def test_groups_of_few_units_are_left_out(session: Session) -> None:
+    """It is `HAVING COUNT(DISTINCT person) >= n`, which is measured with a share of the price."""
+    text = (
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 8{}) sex, COUNT(*) AS n{} GROUP BY sex"
+    )
+    least = ", min_privacy_units_per_group = "
+    shown = [
+        session.execute(text.format(f"{least}{n}", " FROM people")).table.num_rows
+        for n in (2, 1_000_000)
+    ]
+    assert shown == [2, 0]
+    joined = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 8{}) country, AVG(qty) AS q "
+    joined += "FROM sales s JOIN customers c ON c.cid = s.cid GROUP BY country"
+    measured = [
+        session.execute(f"EXPLAIN PRIVACY {joined.format(option)}").table.num_rows
+        for option in ("", f"{least}7", f"{least}1")
+    ]
+    assert measured[1] > measured[0] == measured[2]
 
 
 def test_a_clamp_asks_what_least_and_greatest_ask(session: Session) -> None:

@@ -134,7 +134,7 @@ def _possible_cells(output: Output, finest: GroupingSet) -> Mask:
         at = [finest.keys.index(place) for place in places if place in finest.keys]
         kept = {
             tuple(row[n] for n, place in enumerate(places) if place in finest.keys) for row in rows
-        } | {(None,) * len(at)}
+        }
         values = [output.groups[finest.keys[axis]].values for axis in at]
         listed = np.array([cell in kept for cell in itertools.product(*values)], dtype=np.bool_)
         table = listed.reshape([sizes[axis] for axis in at])

@@ -21,7 +21,7 @@ from sqlglot import exp
 
 from sqlpriv.dialect.clauses import Clauses
 from sqlpriv.dialect.common_tables import bare_name, common_table, used_common_tables
-from sqlpriv.dialect.division.grouped_select import GroupedSelect
+from sqlpriv.dialect.division.grouped_select import KEYS, GroupedSelect
 from sqlpriv.dialect.division.neighbour_rows import with_neighbours_joined
 from sqlpriv.dialect.division.outer_keys import ColumnsOf, with_outer_tables_named
 from sqlpriv.dialect.division.parts import (
@@ -202,7 +202,10 @@ class _Divider:
         names = [self._answer_name(select, counts) for counts in grouped.counts]
         if grouped.asks_for_rows:
             names.append(self._answer_name(select, private, grouped.keys_alone))
-            tail = tail.from_(exp.to_table(names[-1]), copy=False) if names[-1] else tail
+            answer = exp.to_table(names[-1]) if names[-1] else None
+            if answer is not None and grouped.names_keys:
+                answer.set("alias", exp.TableAlias(this=exp.to_identifier(KEYS)))
+            tail = tail if answer is None else tail.from_(answer, copy=False)
         if not all(names):
             self._queries = before  # what was answered for this alone is not asked
             return False

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from sqlpriv.dialect.clauses import Clauses
+from sqlpriv.dialect.common_tables import alias_of, sources_of
 from sqlpriv.dialect.division.named_terms import (
     common_text,
     is_aggregate,
@@ -42,6 +43,8 @@ from sqlpriv.dialect.marks import (
 )
 
 _TAIL_CLAUSES = ("qualify", "order", "limit", "offset", "distinct", "windows")
+KEYS = "__keys"
+"""The alias of the answer whose keys a query inside the tail looks at."""
 ANY_ROWS = "__any_rows"
 """The column of a private query for keys alone that counts rows, which nobody asked for."""
 ROWS_ERROR = "__rows_error"
@@ -64,6 +67,7 @@ class GroupedSelect:
         counted: Which keys there are is told by their counts, above the counts' half-widths, and
             not by a list.
         asks_for_rows: The tail reads the private query's answer; set by `divide`.
+        names_keys: The tail has queries that look at its keys, under the alias `KEYS`.
         counts: Queries in the tail that are private by themselves; filled by `divide`.
     """
 
@@ -75,6 +79,7 @@ class GroupedSelect:
     values: list[exp.Expr] = field(default_factory=list)
     keys_alone: bool = False
     asks_for_rows: bool = True
+    names_keys: bool = False
     counts: list[exp.Select] = field(default_factory=list)
 
     def divide(self) -> tuple[exp.Select, exp.Select]:
@@ -249,8 +254,10 @@ class GroupedSelect:
         """Returns an expression over the answer's columns."""
         if (key := self._key_column(node)) is not None:
             return key
-        if isinstance(node, exp.Query) or marked_name(node):
+        if marked_name(node):
             return node.copy()
+        if isinstance(node, exp.Query):
+            return self._write_query(node)
         if isinstance(node, exp.Window):
             return self._write_window(node)
         if (arg := key_that_is_given(node)) is not None and self._key_column(arg):
@@ -264,6 +271,19 @@ class GroupedSelect:
         if isinstance(node, exp.Column):
             return self._output_by_name(node)
         return self._write_children(node)
+
+    def _write_query(self, query: exp.Expr) -> exp.Expr:
+        """Returns a query inside the tail, which may look at keys of the row around it."""
+        written = query.copy()
+        own = {alias_of(table) for part in query.find_all(exp.Select) for table in sources_of(part)}
+        around = set(map(alias_of, sources_of(self.select))) - own
+        for column in list(written.find_all(exp.Column)):
+            key = self._key_column(column) if column.table.lower() in around else None
+            if key is not None:
+                key.set("table", exp.to_identifier(KEYS))
+                column.replace(key)
+                self.names_keys = True
+        return written
 
     def _write_children(self, node: exp.Expr, but: str = "") -> exp.Expr:
         """Returns a node whose parts are over the answer's columns, `but` one, which is copied."""

@@ -100,8 +100,9 @@ class OrderedRows:
     def _rank(self, name: str, args: Sequence[exp.Expr]) -> exp.Expr:
         """Returns the place of a row r, or one that follows from it and from how many rows there
         are, as an expression over counts."""
-        if name == "row_number":
-            return self._over(row_count(), self.not_after())
+        if name == "row_number":  # r itself counts, which the filter does not tell
+            place = self._over(row_count(), self.not_after())
+            return duckdb_call("greatest", _number(1), place)
         if name == "dense_rank":
             if len(self.order) > 1:
                 raise NotDivisible("dense_rank by several columns")

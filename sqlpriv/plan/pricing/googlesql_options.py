@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms.budget import Budget, Rho
 from sqlpriv.kernel.terms.contract import TableContract, Value
+from sqlpriv.statements import tree as t
 from sqlpriv.statements.tree import Options, Pos
 
+LEAST_UNITS = "min_privacy_units_per_group"
 GOOGLESQL_OPTIONS = (
     "delta",
     "privacy_unit_column",
     "group_selection_strategy",
     "report_format",
+    LEAST_UNITS,
 )
 _STRATEGIES = ("public_groups", "laplace_threshold")
 
@@ -58,6 +62,56 @@ def check_googlesql_options(
         refusal = checks[name](value) if name in checks else None
         if refusal is not None:
             raise Refused.at(pos, *refusal)
+
+
+def with_googlesql_options(select: t.Select, contract: TableContract) -> t.Select:
+    """Returns a statement whose options say what GoogleSQL's mean: `kappa` is the older name of
+    `max_groups_contributed`, and `min_privacy_units_per_group = n` shows the groups whose noised
+    number of units is n or more, as `HAVING COUNT(DISTINCT unit) >= n` does.
+
+    Raises:
+        Refused: No column of the statement's table names the unit, or n is no whole number.
+    """
+    renamed = tuple(
+        ("max_groups_contributed" if name == "kappa" else name, value)
+        for name, value in select.options
+    )
+    select = replace(select, options=renamed)
+    least = dict(renamed).get(LEAST_UNITS)
+    if least is None:
+        return select
+    if isinstance(least, bool) or not isinstance(least, int) or least < 1:
+        raise Refused.at(
+            select.pos,
+            f"{LEAST_UNITS} is a whole number from 1 on",
+            f"write {LEAST_UNITS} = 10",
+        )
+    unit, via = contract.unit, contract.via
+    alias = _alias_of(select.source or t.Table(select.table, select.alias), contract.table)
+    leads_further = via is not None and unit is not None and via.table.lower() != unit.table
+    if unit is None or unit.further or leads_further or not alias:
+        raise Refused.at(
+            select.pos,
+            f'no one column of "{contract.table}" names its privacy unit',
+            "join the table that has it, and write HAVING COUNT(DISTINCT its key) >= 10",
+        )
+    if not (select.group_by or select.group_all or select.stratify) or least == 1:
+        return select
+    name = t.Name(unit.column, alias, select.pos)
+    units = t.FunctionCall("count", (name,), distinct=True, pos=select.pos)
+    test: t.Node = t.Binary(">=", units, t.Literal(least, select.pos), select.pos)
+    having = test if select.having is None else t.Binary("and", select.having, test, select.pos)
+    return replace(select, having=having)
+
+
+def _alias_of(source: t.Source, table: str) -> str:
+    """Returns what a table is called in FROM; '' where it is not there by itself."""
+    match source:
+        case t.Table(name, alias) if name.lower() == table.lower():
+            return alias or name
+        case t.Joined(left, right):
+            return _alias_of(left, table) or _alias_of(right, table)
+    return ""
 
 
 def asks_for_public_groups(options: Options) -> bool:

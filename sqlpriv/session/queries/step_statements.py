@@ -19,8 +19,9 @@ from sqlpriv.session.queries.public_subqueries import (
     ONE_VALUE,
     reads_private,
 )
+from sqlpriv.statements import default_name
 from sqlpriv.statements import tree as t
-from sqlpriv.statements.traverse import with_aliases
+from sqlpriv.statements.traverse import walk, with_aliases
 
 
 def with_price_share(select: t.Select, price: Price | None, parts: int) -> t.Select:
@@ -37,8 +38,9 @@ def with_output_names(select: t.Select) -> t.Select:
     """Returns the statement with a name for every output: values are put into them later."""
     items = []
     for item in select.items:
-        own = item.expr.name if isinstance(item.expr, t.Name) and item.expr.name != "*" else ""
-        items.append(replace(item, alias=item.alias or own or item.text))
+        holds_query = any(isinstance(part, t.Subquery | t.InQuery) for part in walk(item.expr))
+        name = item.text if holds_query else default_name(item)
+        items.append(replace(item, alias=item.alias or name))
     return replace(select, items=tuple(items))
 
 

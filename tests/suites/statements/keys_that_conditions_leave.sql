@@ -32,3 +32,11 @@ SELECT p.category, CASE WHEN p.cost > 10 THEN 'dear' ELSE 'cheap' END AS k, COUN
 SELECT q, COUNT(*) AS n FROM (SELECT person, MIN(date_trunc('month', day)) AS q FROM stays GROUP BY person) WHERE q < '2023-03-01' GROUP BY q;
 SELECT st.city, SUM(CASE WHEN s.channel = 'web' THEN 1 ELSE 0 END) AS web, COUNT(CASE WHEN s.qty > 3 THEN 1 END) AS large FROM stores st LEFT JOIN sales s ON s.store = st.store GROUP BY st.city;
 SELECT r.source, COUNT(e.id) AS n, COUNT(e.id) / MAX(r.fee) AS per_fee, SUM(CASE WHEN e.mobile THEN 1 ELSE 0 END) AS mobile FROM sources r LEFT JOIN events e ON e.source = r.source GROUP BY r.source
+;
+SELECT device, COUNT(*) AS n FROM logins WHERE device <> 'phone' GROUP BY device;
+SELECT device, COUNT(*) AS n FROM logins WHERE device <> '' GROUP BY device ORDER BY device;
+SELECT m.m, COUNT(*) AS n FROM odd o JOIN moods m ON m.s = o.s WHERE m.p < 3 GROUP BY m.m;
+SELECT year(d) AS y, year(ts) - year(d) AS k, COUNT(*) AS n FROM odd WHERE date_trunc('year', ts) >= date_trunc('year', d) AND d >= DATE '1969-12-01' AND d < DATE '1970-02-01' GROUP BY 1, 2;
+SELECT rn, COUNT(*) AS n FROM (SELECT ROW_NUMBER() OVER (PARTITION BY person ORDER BY day) AS rn FROM stays) WHERE rn <= 2 GROUP BY rn;
+SELECT floor(amount / 60) * 60 AS bin, COUNT(*) AS n FROM events WHERE amount IS NOT NULL GROUP BY bin;
+SELECT SUM(POWER(neg, 2)) AS s, SUM(POW(neg - 3, 3)) AS c, AVG(neg ** 2) AS a FROM odd

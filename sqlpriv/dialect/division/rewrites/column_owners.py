@@ -7,10 +7,18 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from sqlpriv.dialect.common_tables import alias_of, bare_name, common_table, sources_of
+from sqlpriv.dialect.common_tables import (
+    alias_of,
+    bare_name,
+    common_table,
+    is_stored_table,
+    query_in_from,
+    sources_of,
+)
 from sqlpriv.dialect.division.named_terms import conjuncts_of, output_name
 from sqlpriv.dialect.division.outer_keys import ColumnsOf
 from sqlpriv.dialect.division.parts import NotDivisible
+from sqlpriv.dialect.division.unit_windows import RowNames
 from sqlpriv.dialect.marks import MARK, clauses_mark, marked_name
 
 
@@ -67,6 +75,30 @@ def column_name(output: exp.Expr) -> str:
 def identifier_names(identifiers: Collection[exp.Expr]) -> list[str]:
     """Returns the lower-case names of columns behind an alias, without marks."""
     return [str(name.name).partition(MARK)[0].lower() for name in identifiers]
+
+
+def names_unit(column: exp.Column, select: exp.Select, row_names: RowNames) -> bool:
+    """Returns whether a column of a query's rows names units, by what stored tables declare.
+
+    Args:
+        column: Of the query's FROM; of a subquery there, what it is inside counts.
+        select: The query.
+        row_names: Tells which columns of a table name units.
+    """
+    name = column.name.partition(MARK)[0].lower()
+    for source in sources_of(select):
+        if column.table and alias_of(source) != column.table.lower():
+            continue
+        if is_stored_table(source) and name in row_names(bare_name(source))[1]:
+            return True
+        if (query := query_in_from(source)) is None:
+            continue
+        for item in query.expressions:
+            inner = exp.column(name) if item.is_star else item.unalias()
+            is_it = item.is_star or column_name(item) == name
+            if is_it and isinstance(inner, exp.Column) and names_unit(inner, query, row_names):
+                return True
+    return False
 
 
 def columns_in(node: exp.Expr) -> list[exp.Column]:

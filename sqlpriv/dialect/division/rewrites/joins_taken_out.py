@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from sqlglot import exp
 
-from sqlpriv.dialect.division.named_terms import common_text
+from sqlpriv.dialect.division.named_terms import common_text, output_name
 from sqlpriv.dialect.division.parts import NotDivisible
 from sqlpriv.dialect.marks import clauses_mark, marked_name
 
@@ -108,6 +108,6 @@ def _number_subquery_keys(select: exp.Select, written: exp.Select) -> None:
 
 def _output(item: exp.Expr, value: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
     changed = item.transform(value)
-    if clauses_mark(item) or not isinstance(item, exp.Column):
+    if clauses_mark(item) or isinstance(item, exp.Alias) or changed == item:
         return changed
-    return exp.Alias(this=changed, alias=exp.to_identifier(item.name, quoted=True))
+    return exp.Alias(this=changed, alias=exp.to_identifier(output_name(item), quoted=True))

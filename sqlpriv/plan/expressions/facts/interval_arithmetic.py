@@ -121,13 +121,23 @@ def function_shape(name: str, arg: Shape) -> Shape:
             ends = (-high, -low)
         case "abs":
             ends = (0 if low <= 0 <= high else min(abs(low), abs(high)), max(abs(low), abs(high)))
-        case "floor" | "ceil" | "round" | "trunc":
-            ends = (low, high) if type_ is Type.INTEGER else (math.floor(low), math.ceil(high))
+        case "floor" | "ceil" | "round" | "trunc" if type_ is Type.INTEGER:
+            ends = (low, high)
+        case "floor" | "ceil" | "trunc":
+            whole = _WHOLE[name]
+            ends = (whole(_at_scale(low, arg.scale)), whole(_at_scale(high, arg.scale)))
+        case "round":
+            ends = (math.floor(low), math.ceil(high))
         case _:
             raise Refused(f"there is no row function {name}")
     return Shape(type_, *ends, arg.nullable, scale=_scale_of(name, arg))
 
 
+_WHOLE: dict[str, Callable[[float], int]] = {
+    "floor": math.floor,
+    "ceil": math.ceil,
+    "trunc": math.trunc,
+}
 _MONOTONE: dict[str, tuple[Callable[[float], float], float]] = {
     "sqrt": (math.sqrt, 0.0),
     "cbrt": (math.cbrt, -math.inf),
@@ -166,12 +176,14 @@ def two_number_shape(op: str, left: Shape, right: Shape) -> Shape:
     bounded = left.lower is not None and right.lower is not None
     if op == "pow":
         _numbers((left, right), op)
-        if not bounded or left.lower < 0 or (left.lower == 0 and right.lower < 0):
+        is_whole = bounded and right.lower == right.upper and float(right.lower).is_integer()
+        if not bounded or (left.lower <= 0 and right.lower < 0):
             return Shape(Type.REAL, nullable=True)
+        if left.lower < 0 and not is_whole:  # a root of a negative number is NaN
+            return Shape(Type.REAL, nullable=True)
+        bases = (left.lower, left.upper, *((0,) if left.lower < 0 < left.upper else ()))
         try:
-            ends = [
-                float(x) ** y for x in (left.lower, left.upper) for y in (right.lower, right.upper)
-            ]
+            ends = [float(x) ** y for x in bases for y in (right.lower, right.upper)]
         except OverflowError:
             return Shape(Type.REAL, nullable=nullable)
         low, high = math.nextafter(min(ends), -math.inf), math.nextafter(max(ends), math.inf)
@@ -186,6 +198,11 @@ def two_number_shape(op: str, left: Shape, right: Shape) -> Shape:
         else 2 ** max(left.upper, right.upper).bit_length() - 1
     )
     return Shape(Type.INTEGER, 0, top, nullable)
+
+
+def _at_scale(end: float, scale: int | None) -> float:
+    """Returns an end of a DECIMAL's interval as a multiple of its last digit: 0.29 * 100 is 29."""
+    return end if scale is None else round(end, scale)
 
 
 def _scale_of(name: str, arg: Shape) -> int | None:

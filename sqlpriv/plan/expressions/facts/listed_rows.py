@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
-from collections.abc import Sequence
+import itertools
+import math
+from collections.abc import Mapping, Sequence, Set
 from functools import lru_cache
 from typing import Any
 
@@ -15,6 +17,7 @@ from sqlpriv.kernel.sql.queries import MACROS
 from sqlpriv.kernel.sql.relations import Scope
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Column, TableContract, Type, Value
+from sqlpriv.kernel.terms.operations import columns_read
 from sqlpriv.plan.expressions.facts.public_engine import public_engine
 from sqlpriv.plan.expressions.facts.value_facts import MAX_LEVELS, Shape
 
@@ -54,6 +57,36 @@ def is_of_hours(expr: object) -> bool:
     named = vars(expr) if hasattr(expr, "__dataclass_fields__") else {}
     parts = expr if isinstance(expr, tuple) else named.values()
     return all(map(is_of_hours, parts))
+
+
+def keys_that_pass(
+    names: Sequence[str],
+    scope: Mapping[str, Shape],
+    nullable: Set[str],
+    keys: tuple[a.Expr, ...],
+    conditions: tuple[a.Expr, ...],
+) -> tuple[tuple[Value, ...], ...] | None:
+    """Returns the values of keys for which conditions are true, over all combinations of the
+    columns' values; None where these are not listed, or are more than `MAX_LEVELS`.
+
+    Args:
+        names: Of all columns that keys and conditions read.
+        scope: What is known of columns.
+        nullable: Those that may be NULL.
+        keys, conditions: Row expressions.
+    """
+    plain = {key.name.lower() for key in keys if isinstance(key, a.Col)}
+    lists = []
+    for name in names:
+        tests = [test for test in (*keys, *conditions) if name in columns_read(test)]
+        values = values_told_apart(scope[name], tests)
+        if values is None or (scope[name].type is Type.TEXT and name not in plain):
+            return None  # an undeclared text may be any
+        lists.append([*values, *([None] if name in nullable else [])])
+    if math.prod(map(len, lists)) > MAX_LEVELS:
+        return None
+    columns = tuple((name, scope[name].type) for name in names)
+    return rows_that_pass(columns, tuple(itertools.product(*lists)), keys, conditions)
 
 
 LONGEST_TEXT = 100_000

@@ -24,6 +24,7 @@ from sqlpriv.plan.expressions.facts.value_facts import Shape
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.statements import alter_text, default_name
 from sqlpriv.statements import tree as t
+from sqlpriv.statements.keywords import words
 from sqlpriv.statements.traverse import walk
 
 KINDS = {
@@ -55,6 +56,10 @@ POOLED_INSTEAD = (
 _HISTOGRAM = "a histogram shows it: SELECT x // 10 AS bin, COUNT(*) FROM t GROUP BY bin"
 _FIRST_GROUP = "of groups it is known: SELECT y FROM t GROUP BY y ORDER BY {}(x) {} LIMIT 1"
 _GROUPS = "count the groups instead: SELECT x, COUNT(*) FROM t GROUP BY x"
+_LISTS = (
+    "list(DISTINCT x) has the listed values that occur, histogram(x) their counts, and answers can "
+    "be a list: SELECT list(x ORDER BY x) FROM (SELECT x, COUNT(*) AS n FROM t GROUP BY x)"
+)
 _AGGREGATES = "COUNT, SUM, AVG, VARIANCE, STDDEV, MEDIAN, MIN, MAX and MODE can be asked for"
 _RATIO = "build it from SUM and COUNT, as in SUM(x * y) / COUNT(*)"
 NUMBERS_OF_MOMENTS = {Type.DATE: "days", Type.TIMESTAMP: "micros"}
@@ -63,6 +68,8 @@ REFUSED = {
     **dict.fromkeys(("mad", "histogram"), _HISTOGRAM),
     **dict.fromkeys(("arg_max", "max_by"), _FIRST_GROUP.format("MAX", "DESC")),
     **dict.fromkeys(("arg_min", "min_by"), _FIRST_GROUP.format("MIN", "ASC")),
+    **dict.fromkeys(words("list array_agg string_agg group_concat listagg"), _LISTS),
+    **dict.fromkeys(words("json_group_array json_group_object json_agg json_object_agg"), _LISTS),
     **dict.fromkeys(("entropy", "approx_top_k"), _GROUPS),
     **dict.fromkeys(
         ("product", *FORMULAS, *SAME_AS, "approx_count_distinct"),
@@ -74,11 +81,6 @@ REFUSED = {
             "first",
             "last",
             "arbitrary",
-            "list",
-            "array_agg",
-            "string_agg",
-            "group_concat",
-            "listagg",
             "bool_and",
             "bool_or",
             "bit_and",

@@ -327,7 +327,8 @@ class FromReader:
             raise refuse(
                 at,
                 "LIMIT in a subquery picks rows of all units together",
-                "leave it out, or put it in the outermost SELECT",
+                "leave it out, or put it in the outermost SELECT; of the largest x, a hundredth of "
+                "the rows, are WHERE x >= (SELECT QUANTILE_CONT(x, 0.99) FROM t)",
             )
         aliases = key_aliases(query)
         ends = self.naming.free_name("sqlpriv_ends")

@@ -6,6 +6,10 @@
     SELECT 1 AS one FROM visits WHERE cost > 900 LIMIT 1
     ──► SELECT 1 AS one WHERE (SELECT COUNT(*) > ERROR(COUNT(*)) FROM visits WHERE cost > 900)
 
+    SELECT AVG(age) FROM people WHERE EXISTS (SELECT * FROM visits WHERE cost > 900)
+    ──► SELECT AVG(age) FROM people
+        WHERE (SELECT COUNT(*) - ERROR(COUNT(*)) FROM visits WHERE cost > 900) > 0
+
 That is how listed values are said to be there, too. Where no row exists the answer is true in one
 of 40 statements; where few exist it may be false.
 """
@@ -16,7 +20,7 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from sqlpriv.dialect.common_tables import alias_of, sources_of
+from sqlpriv.dialect.common_tables import alias_of, is_stored_table, sources_of
 from sqlpriv.dialect.division.named_terms import is_aggregate
 from sqlpriv.dialect.division.parts import own_nodes
 from sqlpriv.dialect.division.rewrites.column_owners import columns_in
@@ -26,16 +30,24 @@ _SHAPING = ("group", "having", "qualify", "offset", "windows", "with_")
 
 
 def with_existence_counted(root: exp.Expr, reads_private: Callable[[exp.Expr], bool]) -> None:
-    """Rewrites EXISTS where the query around it has no private rows of its own, and a statement of
-    constants that gives a row if there is one, as Rails and Django ask."""
+    """Rewrites EXISTS that looks at no row around it, and a statement of constants that gives a row
+    if there is one, as Rails and Django ask."""
     _write_first_row(root.this, reads_private)
     for node in list(root.find_all(exp.Exists)):
         query, around = node.this, node.find_ancestor(exp.Select)
-        if isinstance(query, exp.Select) and around is not None and reads_private(query):
-            of_rows = any(reads_private(source) for source in sources_of(around))
-            if not of_rows and _is_of_itself(query) and _gives_rows(query):
-                _name_outputs(around)
-                node.replace(_count_test(query))
+        if not isinstance(query, exp.Select) or around is None or not reads_private(query):
+            continue
+        if not (_is_of_itself(query) and _gives_rows(query)):
+            continue
+        if not any(reads_private(source) for source in sources_of(around)):
+            _name_outputs(around)
+            node.replace(_count_test(query))
+        elif all(map(is_stored_table, (*sources_of(around), *_sources_inside(query)))):
+            node.replace(exp.paren(_excess(query)))  # columns around it have their tables' names
+
+
+def _sources_inside(query: exp.Select) -> list[exp.Expr]:
+    return [source for select in query.find_all(exp.Select) for source in sources_of(select)]
 
 
 def _write_first_row(query: exp.Expr, reads_private: Callable[[exp.Expr], bool]) -> None:
@@ -54,9 +66,7 @@ def _write_first_row(query: exp.Expr, reads_private: Callable[[exp.Expr], bool])
 
 def _is_of_itself(query: exp.Select) -> bool:
     """Returns whether every column that names its table is of the query, or of one inside it."""
-    aliases = {
-        alias_of(source) for select in query.find_all(exp.Select) for source in sources_of(select)
-    }
+    aliases = set(map(alias_of, _sources_inside(query)))
     return all(column.table.lower() in {"", *aliases} for column in columns_in(query))
 
 
@@ -81,7 +91,17 @@ def _name_outputs(select: exp.Select) -> None:
 
 
 def _count_test(query: exp.Select) -> exp.Expr:
-    test = exp.GT(this=row_count(), expression=duckdb_call("error", row_count()))
+    """Returns whether a query's noised count is above its half-width, as a subquery."""
+    return _of_count(query, exp.GT)
+
+
+def _excess(query: exp.Select) -> exp.Expr:
+    """Returns the same as a number that is compared: private rows are tested with numbers."""
+    return exp.GT(this=_of_count(query, exp.Sub), expression=exp.Literal.number(0))
+
+
+def _of_count(query: exp.Select, operator: type[exp.Binary]) -> exp.Expr:
+    test = operator(this=row_count(), expression=duckdb_call("error", row_count()))
     price = [item.copy() for item in query.expressions if clauses_mark(item)]
     counted = query.copy()
     for clause in ("order", "limit", "distinct"):

@@ -21,9 +21,9 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from sqlpriv.dialect.common_tables import alias_of, is_stored_table, sources_of
+from sqlpriv.dialect.division.joins.column_owners import columns_in
 from sqlpriv.dialect.division.named_terms import is_aggregate
 from sqlpriv.dialect.division.parts import own_nodes
-from sqlpriv.dialect.division.rewrites.column_owners import columns_in
 from sqlpriv.dialect.marks import clauses_mark, duckdb_call, duckdb_name, row_count
 
 _SHAPING = ("group", "having", "qualify", "offset", "windows", "with_")

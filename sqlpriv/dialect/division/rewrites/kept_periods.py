@@ -34,6 +34,11 @@ from sqlglot import exp
 from sqlglot.helper import ensure_list
 
 from sqlpriv.dialect.common_tables import is_stored_table, sources_of
+from sqlpriv.dialect.division.joins.column_owners import (
+    SidesOfJoin,
+    conditions_of_join,
+    sides_of_join,
+)
 from sqlpriv.dialect.division.named_terms import common_text, is_aggregate, term_of_number
 from sqlpriv.dialect.division.outer_keys import ColumnsOf
 from sqlpriv.dialect.division.parts import NotDivisible
@@ -44,11 +49,6 @@ from sqlpriv.dialect.division.rewrites.aggregates_by_key import (
     adds_up,
     of_one_key,
     over_all_keys,
-)
-from sqlpriv.dialect.division.rewrites.column_owners import (
-    SidesOfJoin,
-    conditions_of_join,
-    sides_of_join,
 )
 from sqlpriv.dialect.division.rewrites.rows_without_partner import adds_nothing_without_partner
 from sqlpriv.dialect.division.rewrites.spine_rows import has_one_row_a_group, spine_as_values

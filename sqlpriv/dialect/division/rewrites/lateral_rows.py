@@ -22,17 +22,17 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from sqlpriv.dialect.common_tables import alias_of, is_stored_table
-from sqlpriv.dialect.division.named_terms import conjuncts_of, is_aggregate
-from sqlpriv.dialect.division.outer_keys import ColumnsOf
-from sqlpriv.dialect.division.parts import NotDivisible, own_nodes
-from sqlpriv.dialect.division.rewrites.column_owners import (
+from sqlpriv.dialect.division.joins.column_owners import (
     column_name,
     column_names,
     columns_in,
     identifier_names,
     other_sources,
 )
-from sqlpriv.dialect.division.rewrites.joins_taken_out import take_joins_out, write_values
+from sqlpriv.dialect.division.joins.joins_taken_out import take_joins_out, write_values
+from sqlpriv.dialect.division.named_terms import conjuncts_of, is_aggregate
+from sqlpriv.dialect.division.outer_keys import ColumnsOf
+from sqlpriv.dialect.division.parts import NotDivisible, own_nodes
 from sqlpriv.dialect.marks import function_name
 
 _MORE_ROWS = ("group", "having", "qualify", "limit", "offset", "distinct", "windows", "with_")

@@ -15,11 +15,11 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from sqlpriv.dialect.common_tables import alias_of, sources_of
+from sqlpriv.dialect.division.joins.column_owners import columns_in, using_columns
+from sqlpriv.dialect.division.joins.joins_taken_out import take_joins_out
 from sqlpriv.dialect.division.named_terms import conjuncts_of
 from sqlpriv.dialect.division.outer_keys import ColumnsOf
 from sqlpriv.dialect.division.parts import NotDivisible
-from sqlpriv.dialect.division.rewrites.column_owners import columns_in, using_columns
-from sqlpriv.dialect.division.rewrites.joins_taken_out import take_joins_out
 
 
 def with_partners_tested(

@@ -23,6 +23,15 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from sqlpriv.dialect.common_tables import query_in_from
+from sqlpriv.dialect.division.joins.column_owners import (
+    SidesOfJoin,
+    column_name,
+    columns_in,
+    names_unit,
+    sides_of_join,
+    using_columns,
+)
+from sqlpriv.dialect.division.joins.joins_taken_out import take_joins_out, write_values
 from sqlpriv.dialect.division.named_terms import (
     common_text,
     conjuncts_of,
@@ -31,21 +40,12 @@ from sqlpriv.dialect.division.named_terms import (
 )
 from sqlpriv.dialect.division.outer_keys import ColumnsOf
 from sqlpriv.dialect.division.parts import NotDivisible, own_nodes
-from sqlpriv.dialect.division.rewrites.column_owners import (
-    SidesOfJoin,
-    column_name,
-    columns_in,
-    names_unit,
-    sides_of_join,
-    using_columns,
-)
-from sqlpriv.dialect.division.rewrites.groups.joined_answers import (
+from sqlpriv.dialect.division.rewrites.joined_answers import (
     has_keys,
     join_answers,
     names_of_spine,
     take_join_out,
 )
-from sqlpriv.dialect.division.rewrites.joins_taken_out import take_joins_out, write_values
 from sqlpriv.dialect.division.unit_windows import RowNames
 from sqlpriv.dialect.marks import MARK, clauses_mark
 

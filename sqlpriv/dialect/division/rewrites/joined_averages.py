@@ -24,6 +24,15 @@ from sqlpriv.dialect.common_tables import (
     query_in_from,
     sources_of,
 )
+from sqlpriv.dialect.division.joins.column_owners import (
+    column_name,
+    column_names,
+    columns_in,
+    identifier_names,
+    other_sources,
+    using_columns,
+)
+from sqlpriv.dialect.division.joins.joins_taken_out import take_joins_out, write_values
 from sqlpriv.dialect.division.named_terms import (
     common_text,
     conjuncts_of,
@@ -32,15 +41,6 @@ from sqlpriv.dialect.division.named_terms import (
 )
 from sqlpriv.dialect.division.outer_keys import ColumnsOf
 from sqlpriv.dialect.division.parts import NotDivisible, own_nodes
-from sqlpriv.dialect.division.rewrites.column_owners import (
-    column_name,
-    column_names,
-    columns_in,
-    identifier_names,
-    other_sources,
-    using_columns,
-)
-from sqlpriv.dialect.division.rewrites.joins_taken_out import take_joins_out, write_values
 from sqlpriv.dialect.division.unit_windows import RowNames
 from sqlpriv.dialect.marks import call_of, clauses_mark, function_name
 from sqlpriv.statements.keywords import words

@@ -14,6 +14,12 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from sqlpriv.dialect.division.joins.column_owners import (
+    SidesOfJoin,
+    columns_in,
+    identifier_names,
+)
+from sqlpriv.dialect.division.joins.joins_taken_out import write_values
 from sqlpriv.dialect.division.named_terms import (
     common_text,
     conjuncts_of,
@@ -22,12 +28,6 @@ from sqlpriv.dialect.division.named_terms import (
     term_of_number,
 )
 from sqlpriv.dialect.division.parts import NotDivisible, own_nodes
-from sqlpriv.dialect.division.rewrites.column_owners import (
-    SidesOfJoin,
-    columns_in,
-    identifier_names,
-)
-from sqlpriv.dialect.division.rewrites.joins_taken_out import write_values
 from sqlpriv.dialect.division.row_sets import subquery_of
 from sqlpriv.dialect.marks import MARK, call_of, clauses_mark, function_name
 from sqlpriv.statements.keywords import words
@@ -85,8 +85,8 @@ def join_answers(
     place = next(i for i, one in enumerate(select.args["joins"]) if one is join)
     terms = _group_terms(select)
     inner.set("group", exp.Group(expressions=[x.copy() for x in terms]))
-    told = _NumbersOfGroups(sides, {} if join.side else keys)  # NULL where a row meets no group
-    joined_outputs, conditions = _drop_columns_of_groups(inner, told)
+    joined_numbers = _NumbersOfGroups(sides, {} if join.side else keys)
+    joined_outputs, conditions = _drop_columns_of_groups(inner, joined_numbers)
     take_join_out(inner, inner.args["joins"][place], sides, keys)
     outputs = [item for item in inner.expressions if not clauses_mark(item)]
     names = [output_name(item).partition(MARK)[0] for item in outputs]
@@ -104,7 +104,7 @@ def join_answers(
         return exp.column(hidden[-1].alias, table=_GROUPS, quoted=True)
 
     def over_answers(node: exp.Expr) -> exp.Expr:
-        return told.over_answers(node, terms, column)
+        return joined_numbers.over_answers(node, terms, column)
 
     tests = [
         (exp.NullSafeEQ if is_null_safe else exp.EQ)(
@@ -196,23 +196,28 @@ class _NumbersOfGroups:
 
 
 def _drop_columns_of_groups(
-    select: exp.Select, told: _NumbersOfGroups
+    select: exp.Select, joined_numbers: _NumbersOfGroups
 ) -> tuple[list[tuple[int, exp.Expr]], list[exp.Expr]]:
     """Takes what has numbers of the joined groups out of a query's outputs, keys and HAVING;
     returns the outputs with their places, and the conditions."""
     outputs = [item for item in select.expressions if not clauses_mark(item)]
-    numbers = [(at, item.copy()) for at, item in enumerate(outputs) if told.are_in(item)]
-    kept = [item for item in select.expressions if clauses_mark(item) or not told.are_in(item)]
+    numbers = [(at, item.copy()) for at, item in enumerate(outputs) if joined_numbers.are_in(item)]
+    kept = [
+        item for item in select.expressions if clauses_mark(item) or not joined_numbers.are_in(item)
+    ]
     select.set("expressions", kept)
     group, having = select.args["group"], select.args.get("having")
-    group.set("expressions", [term for term in group.expressions if not told.are_all_of(term)])
+    group.set(
+        "expressions",
+        [term for term in group.expressions if not joined_numbers.are_all_of(term)],
+    )
     conditions = conjuncts_of(having.this) if having is not None else []
-    if any(map(told.are_in, conditions)):
+    if any(map(joined_numbers.are_in, conditions)):
         select.set("having", None)
     else:
         conditions = []
     rest = [group, *(x for x in (select.args.get("where"),) if x is not None)]
-    if any(map(told.are_in, rest)):
+    if any(map(joined_numbers.are_in, rest)):
         raise NotDivisible("rows are compared with groups")
     return numbers, [condition.copy() for condition in conditions]
 

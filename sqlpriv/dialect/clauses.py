@@ -129,6 +129,10 @@ def _cut_into(cut: Cut, c: TokenCursor, of_synthetic_table: bool) -> None:
             continue
         if c.at("WITH", "DIFFERENTIAL", "PRIVACY"):
             raise c.refuse("DIFFERENTIAL PRIVACY is written in one word", PRICE[1])
+        if c.at("WITH", "AGGREGATION_THRESHOLD"):
+            raise c.refuse(
+                "a threshold alone protects nobody: differences tell of one row", PRICE[1]
+            )
         if c.at("WITH") and c.peek(1).upper in PRICED and c.peek(2).upper not in ("AS", "("):
             if c.index == 0 or c.peek(-1).upper != "DISTINCT" or level.clauses is None:
                 raise c.refuse(*PRICE)

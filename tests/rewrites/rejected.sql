@@ -411,3 +411,9 @@ SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1) sex, COUNT(*) AS n FROM p
 -- error
 --   line 1, column 111: HAVING comes before ORDER
 --   Hint: the order is SELECT … FROM … WHERE … GROUP BY … STRATIFY BY … HAVING … ORDER BY … LIMIT
+
+-- a threshold alone, as GoogleSQL has it
+SELECT WITH AGGREGATION_THRESHOLD OPTIONS (threshold = 10) sex, COUNT(*) AS n FROM people GROUP BY sex;
+-- error
+--   line 1, column 8: a threshold alone protects nobody: differences tell of one row
+--   Hint: write SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.5) …

@@ -11,11 +11,17 @@ half-width and p_ki the pattern's number. An output f moves, to first order, by
    others. This is so where a subquery's numbers are passed on, by a client's `SELECT * FROM (…)`.
 2. **Of several.** Where their noises are independent, `BALANCED` patterns of signs follow, that are
    orthogonal for as many numbers (balanced repeated replication: McCarthy 1969,
-   "Pseudo-replication"). The mean of d_k² is Σ_i (h_i ∂f/∂x_i)² then, and with more numbers an
-   estimate of it, which Student's t with `BALANCED` degrees of freedom makes longer.
+   "Pseudo-replication"), and their opposites. The mean of d_k² is Σ_i (h_i ∂f/∂x_i)² then, and with
+   more numbers an estimate of it, which Student's t with `BALANCED` degrees of freedom makes
+   longer. Of outputs that are not linear, a maximum or a quotient, the two opposite moves differ,
+   and the farther one counts, as for expressions over aggregates (`output_half_widths`).
+3. **Divisors.** The text of a tail does not say what is divided by what. A quotient whose divisor
+   may be 0 moves farther at half of a pattern than at its end (`has_pole`): it may be anything, as
+   Fieller's interval is all numbers there, and has no half-width.
 
-An output has no half-width where it rests on several numbers whose noise may be shared, where it
-changes with a number whose own half-width is unknown, and where its row cannot be found again.
+An output has no half-width either where it rests on several numbers whose noise may be shared,
+where it changes with a number whose own half-width is unknown, and where its row cannot be found
+again.
 Nothing here is private: noised answers are all that is read.
 """
 
@@ -31,6 +37,8 @@ from numpy.typing import NDArray
 
 from sqlpriv.answer.tails.move_patterns import (
     balanced_signs,
+    bends_back,
+    has_pole,
     of_one_number,
     of_several,
     random_patterns,
@@ -99,8 +107,7 @@ def tail_half_widths(
     several = np.isnan(widths) & (np.abs(np.nan_to_num(moved)).max(axis=0, initial=0.0) > 0)
     if several.any() and _measure_apart(answers.values()) and len(noised) <= MOST_COLUMNS:
         several &= moves.of_one_column_each(patterns[0])
-        balanced = balanced_signs(len(halves))
-        widths = np.where(several, of_several(moves.by_patterns(balanced), balanced), widths)
+        widths = np.where(several, moves.of_several(several), widths)
     widths = np.where(moves.by_unknown(), np.nan, widths)
     columns = (table.column_names[at] for at in numbers)
     return {
@@ -175,6 +182,22 @@ class _TailMoves:
         runs = [self._run_moved(step) for step in np.nan_to_num(patterns * halves)]
         with np.errstate(invalid="ignore"):  # of infinite numbers
             return self._values(runs, by_place) - self._values([self.table], True)
+
+    def of_several(self, wanted: NDArray[np.bool_]) -> Array:
+        """Returns the half-widths of outputs of several numbers, of shape (rows, columns).
+
+        Args:
+            wanted: Which of the outputs they are; nothing is run again for others.
+        """
+        numbers = sum(len(column.values) for column in self.noised)
+        signs = balanced_signs(numbers)
+        ahead, back = self.by_patterns(signs), self.by_patterns(-signs)
+        widths = of_several(ahead, back, numbers)
+        if (bends_back(ahead, back) & wanted).any():
+            halfway = self.by_patterns(signs / 2), self.by_patterns(-signs / 2)
+            is_bent = bends_back(ahead, back) & has_pole(ahead, back, *halfway)
+            widths = np.where(is_bent, np.nan, widths)
+        return widths
 
     def of_one_column_each(self, pattern: Array) -> NDArray[np.bool_]:
         """Returns which numbers are made of at most one column of each answer, of shape (rows,

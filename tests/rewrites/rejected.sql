@@ -140,7 +140,7 @@ SELECT MODE(income) AS m FROM people STRATIFY BY sex;
 SELECT LIST(note) AS m FROM people STRATIFY BY sex;
 -- error
 --   line 1, column 8: LIST has no private counterpart
---   Hint: COUNT, SUM, AVG, VARIANCE, STDDEV, MEDIAN, MIN, MAX and MODE can be asked for
+--   Hint: list(DISTINCT x) has the listed values that occur, histogram(x) their counts, and answers can be a list: SELECT list(x ORDER BY x) FROM (SELECT x, COUNT(*) AS n FROM t GROUP BY x)
 
 -- an aggregate misspelt
 SELECT sex, summ(income) + 1 AS m FROM people GROUP BY sex;
@@ -152,7 +152,7 @@ SELECT sex, summ(income) + 1 AS m FROM people GROUP BY sex;
 SELECT STRING_AGG(note, ',') AS m FROM people STRATIFY BY sex;
 -- error
 --   line 1, column 8: STRING_AGG has no private counterpart
---   Hint: COUNT, SUM, AVG, VARIANCE, STDDEV, MEDIAN, MIN, MAX and MODE can be asked for
+--   Hint: list(DISTINCT x) has the listed values that occur, histogram(x) their counts, and answers can be a list: SELECT list(x ORDER BY x) FROM (SELECT x, COUNT(*) AS n FROM t GROUP BY x)
 
 -- an aggregate inside another
 SELECT SUM(AVG(income)) AS m FROM people STRATIFY BY sex;

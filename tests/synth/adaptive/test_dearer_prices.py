@@ -9,8 +9,11 @@ import pytest
 
 from sqlpriv.kernel.terms.budget import Epsilon, Price, Rho
 from sqlpriv.kernel.terms.release import Release
+from sqlpriv.synth.adaptive.joint.pool_layout import Layout
+from sqlpriv.synth.adaptive.joint.pooled_one_ways import dearer_questions
 from sqlpriv.synth.adaptive.separate import dearer_one_ways
 from sqlpriv.synth.api.ask import Marginal
+from sqlpriv.synth.api.method import Space
 from sqlpriv.synth.inference.one_way_tables import dearer_prices
 from sqlpriv.synth.inference.strata_constants import MOST_ONE_WAYS, TOLERATED_NOISE
 
@@ -55,3 +58,19 @@ def test_no_question_is_asked_again_for_less() -> None:
         assert {q.clique[0] for q in again} == numbers
         assert all(q.price.nano > 10**6 for q in again)
         assert sum(q.price.nano for q in again) <= MOST_ONE_WAYS * 10**8
+
+
+def test_the_tables_of_pooled_strata_are_as_exact_as_those_of_one_stratum():
+    """What everybody's table is off, every stratum is off. Ten strata of a tenth of the rows: the
+    noise that is tolerated is that of a table of a tenth, as where each goes on by itself."""
+    layout, price = Layout(Space((4, 8), (10,))), Rho(10**6)
+    asked = [Marginal((c,), price) for c in range(2)]
+    sizes = Release(1, None, np.full((10,), 500.0), 22.4, price)
+    (first, second) = dearer_questions(asked, layout, sizes, 10**9)
+    sigma = [22.4 * math.sqrt(10**6 / q.price.nano) for q in (first, second)]
+    off = [math.sqrt(2 / math.pi) / 2 * n * s / 500.0 for n, s in zip((4, 8), sigma, strict=True)]
+    assert np.mean(off) == pytest.approx(TOLERATED_NOISE, rel=1e-3)
+    assert first.pooled
+    assert second.pooled
+    (cheap, _) = dearer_questions(asked, layout, sizes, 2 * 10**6)
+    assert cheap.price.nano == 10**6

@@ -105,8 +105,10 @@ def mean_errors(evaluation: Evaluation) -> str:
     )
     legend = alt.Legend(title="relative error of the mean", format="%", orient="bottom")
     boxes = base.mark_rect().encode(color=alt.Color("error:Q", scale=scale, legend=legend))
-    dark = alt.condition("datum.error > 0.18", alt.value("white"), alt.value("#222"))
-    texts = base.mark_text(fontSize=10).encode(text="text:N", color=dark)
+    on_dark_box = {"test": "datum.error > 0.18", "value": "white"}
+    on_no_box = {"test": "datum.error === null", "value": "#000"}
+    ink = alt.value("#222", condition=[on_dark_box, on_no_box])
+    texts = base.mark_text(fontSize=10).encode(text="text:N", color=ink)
     return svg(_style_chart(boxes + texts, evaluation))
 
 

@@ -16,21 +16,33 @@ BANNER = (
     " budget was charged for it."
 )
 STYLE = """
-:root { color-scheme: light; }
-body { font: 15px/1.5 system-ui, sans-serif; color: #1d2433; background: #fff; margin: 0; }
+:root { color-scheme: light dark; --ink: #1d2433; --soft: #5b6478; --line: #d9dde5; --page: #fff;
+  --faint: #e7e9ee; --real: #33415c; }
+@media screen and (prefers-color-scheme: dark) { :root { --ink: #e7ebf2; --soft: #9aa6ba;
+  --line: #3a4456; --page: #12161f; --faint: #2a3241; --real: #9db4dc; } }
+body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--page);
+  margin: 0; }
 main { max-width: 62rem; margin: 0 auto; padding: 0 1.5rem 3rem; }
 .banner { background: #9b1c1c; color: #fff; padding: .8rem 1.5rem; font-weight: 600; }
 h1 { font-size: 1.5rem; margin: 1.6rem 0 .2rem; } h2 { font-size: 1.1rem; margin: 2.2rem 0 .3rem; }
-p { margin: .3rem 0 .8rem; max-width: 46rem; } .muted { color: #5b6478; }
+p { margin: .3rem 0 .8rem; max-width: 46rem; } .muted { color: var(--soft); }
 .tiles { display: flex; flex-wrap: wrap; gap: .8rem; margin: 1.2rem 0; padding: 0; }
 .tiles li { list-style: none; }
-.tiles li { border: 1px solid #d9dde5; border-radius: .5rem; padding: .6rem 1rem; min-width: 9rem; }
+.tiles li { border: 1px solid var(--line); border-radius: .5rem; padding: .6rem 1rem;
+  min-width: 9rem; }
 .tiles b { display: block; font-size: 1.5rem; font-variant-numeric: tabular-nums; }
 figure { margin: 0; overflow-x: auto; } figure svg { max-width: 100%; height: auto; }
 table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; }
-th, td { padding: .2rem .7rem; border-bottom: 1px solid #e7e9ee; text-align: left; }
+th, td { padding: .2rem .7rem; border-bottom: 1px solid var(--faint);
+  text-align: left; }
 td.number { text-align: right; } summary { cursor: pointer; margin: 2rem 0 .6rem; }
+svg > rect[fill="white"] { fill: none; } svg [fill="#000"] { fill: var(--ink); }
+svg [fill="#33415c"] { fill: var(--real); } svg [stroke="#33415c"] { stroke: var(--real); }
+svg [stroke="#888"], svg [stroke="#ddd"] { stroke: var(--soft); }
+svg [stroke="#e7e9ee"], svg [stroke="#f1f2f5"] { stroke: var(--faint); }
 """
+"""The page follows the reader's choice of light or dark, on paper it is light. The last four lines
+give the charts' colours, which are attributes of their SVG, the page's own."""
 
 
 def html(evaluation: Evaluation, synthetic: str, real: str) -> str:

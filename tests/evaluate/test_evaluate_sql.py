@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from sqlpriv.errors import PermissionDenied, Refused, VaultBusy
-from sqlpriv.evaluate.report import BANNER
+from sqlpriv.evaluate import charts
+from sqlpriv.evaluate.report import BANNER, STYLE
 from sqlpriv.kernel.reader import Reader
 from sqlpriv.publish.release_file import beside
 from sqlpriv.session.commands.evaluate import _both
@@ -160,6 +161,24 @@ def test_the_page_is_whole_private_and_reaches_for_nothing(page: Path) -> None:
     assert "<script" not in text
     assert not re.findall(r"(?:src|href|url)\s*[=(]", re.sub(r"url\(#", "", text))
     assert [p.name for p in page.parent.glob("*.tmp")] == []
+
+
+LEGIBLE_ON_BOTH = {charts.SYNTHETIC, charts.POPULATION, "none", "transparent"}
+"""Colours of charts that stand out from white and from the dark page."""
+INSIDE_BOXES = re.compile(r"#222|white|rgb\(.*\)|url\(.*\)")
+"""The map's boxes, the figures inside them, and the sheet below a chart, which STYLE takes away."""
+
+
+def test_charts_follow_light_and_dark(page: Path) -> None:
+    """What is neither legible on both nor inside a box of the map has a rule of the page's."""
+    text = page.read_text()
+    assert "prefers-color-scheme: dark" in text
+    svg = "".join(re.findall(r"<svg.*?</svg>", text, re.DOTALL))
+    colours = set(re.findall(r'((?:fill|stroke)="[^"]+")', svg))
+    assert len(colours) > 8
+    plain = {c for c in colours if c.split('"')[1] not in LEGIBLE_ON_BOTH}
+    unruled = [c for c in plain if f"[{c}]" not in STYLE]
+    assert [c for c in unruled if not INSIDE_BOXES.fullmatch(c.split('"')[1])] == []
 
 
 def test_nobody_else_may_look_at_what_spills(vault: Path) -> None:

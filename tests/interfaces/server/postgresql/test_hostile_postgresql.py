@@ -4,6 +4,7 @@ import base64
 import hashlib
 import hmac
 import random
+import secrets
 import socket
 import struct
 import time
@@ -131,10 +132,29 @@ def messages_to_mutate():
 
 @pytest.mark.whole
 def test_300_mutated_messages_are_answered_or_end_their_own_connection(plain):
-    """Every letter and length stays whole in half of them: those reach the handlers."""
-    chance = random.Random(7)
-    client = plain()
-    for _ in range(300):
+    send_mutated_messages(plain, random.Random(7), 300)
+
+
+@pytest.mark.slow
+def test_fresh_mutated_messages_are_answered_or_end_their_own_connection(plain):
+    """Ten seeds that nobody has seen, of 300 messages each or of what half a minute allows.
+
+    A message may hold a statement that takes long, so the time is bounded and not the number.
+    """
+    for _ in range(10):
+        seed = secrets.randbits(32)
+        print(f"seed {seed}")  # pytest shows it where the test fails
+        assert send_mutated_messages(plain, random.Random(seed), 300, seconds=30) >= 20
+
+
+def send_mutated_messages(plain, chance, most, seconds=600.0):
+    """Sends messages with some bytes changed; returns how many were answered in that time.
+
+    Every letter and length stays whole in half of them: those reach the handlers.
+    """
+    client, until, sent = plain(), time.monotonic() + seconds, 0
+    while sent < most and time.monotonic() < until:
+        sent += 1
         letter, body = chance.choice(messages_to_mutate())
         mutated = bytearray(body)
         for _ in range(chance.randint(1, 4)):
@@ -163,6 +183,7 @@ def test_300_mutated_messages_are_answered_or_end_their_own_connection(plain):
             client = plain()
     client.close()
     still_answers(plain)
+    return sent
 
 
 def test_strangers_who_send_anything_are_turned_away(plain):

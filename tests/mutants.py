@@ -747,8 +747,8 @@ MUTANTS = (
     Mutant(
         "rows of one hash are kept as they lie",
         K + "sql/bounded_rows.py",
-        "for text in (hashed, *columns[1:]))",
-        "for text in (hashed,))",
+        "for text in (hashed, *columns[1:])",
+        "for text in (hashed,)",
         SENSITIVITY,
     ),
     Mutant(
@@ -1127,9 +1127,44 @@ MUTANTS = (
     Mutant(
         "the row of NULLs is counted",
         K + "sql/dialect.py",
+        'CASE WHEN {2} IS NOT NULL THEN {5} END",\n    # rows',
+        '{5}",\n    # rows',
+        BEYOND,
+    ),
+    Mutant(
+        "the row of NULLs is counted among rows of listed units",
+        K + "sql/dialect.py",
         'CASE WHEN {2} IS NOT NULL THEN {5} END",\n    # links',
         '{5}",\n    # links',
         BEYOND,
+    ),
+    Mutant(
+        "of a unit far beyond its bound one row too few is ranked",
+        K + "sql/dialect.py",
+        "THEN 1 END) >= {{7}} THEN",
+        "THEN 1 END) >= {{7}} - 1 THEN",
+        BEYOND,
+    ),
+    Mutant(
+        "of a unit far beyond its bound the rows of large hashes are ranked",
+        K + "sql/dialect.py",
+        "AND sqlpriv_hash > sqlpriv_near.most",
+        "AND sqlpriv_hash <= sqlpriv_near.most",
+        BEYOND,
+    ),
+    Mutant(
+        "of a unit far beyond its bound hashes are not those of the order",
+        K + "sql/dialect.py",
+        "(SELECT *, {6} AS sqlpriv_hash",
+        "(SELECT *, hash({2}, {6}) AS sqlpriv_hash",
+        BEYOND,
+    ),
+    Mutant(
+        "without a unit far beyond its bound no hash is looked at",
+        K + "sql/dialect.py",
+        "unit IS NULL OR sum(n) > 8 * {3} AS far",
+        "sum(n) > 8 * {3} AS far",
+        LISTS,
     ),
     Mutant(
         "without a unit beyond its bounds nobody is looked up",

@@ -178,12 +178,29 @@ _DUCKDB_FORMS = {
     " FROM {3} GROUP BY {2} HAVING {4} OR {2} IS NULL)"
     f" SELECT * FROM sqlpriv_all ANTI {_BEYOND} UNION ALL SELECT * FROM sqlpriv_all SEMI {_BEYOND}"
     " QUALIFY CASE WHEN {2} IS NOT NULL THEN {5} END",
+    # rows {0} of units in the list {3}: of units far beyond {7} rows those of small hashes {6}, {7}
+    # of them at least, are ranked; a bare `far` would spare the scan parts of the list
+    "ranked": "WITH sqlpriv_all AS MATERIALIZED"
+    " (SELECT *, {6} AS sqlpriv_hash FROM ({0} UNION ALL SELECT NULL{1})),"
+    " sqlpriv_near AS MATERIALIZED (SELECT {2} AS unit, CASE "
+    + " ".join(
+        f"WHEN count(CASE WHEN sqlpriv_hash < {end} THEN 1 END) >= {{7}} THEN {end - 1}"
+        for end in (2**54, 2**56, 2**58, 2**60, 2**62)
+    )
+    + f" ELSE {2**64 - 1} END AS most"
+    + " FROM sqlpriv_all SEMI JOIN"
+    " (SELECT unit FROM {3} WHERE CASE WHEN far THEN true END) AS sqlpriv_far"
+    " ON {2} IS NOT DISTINCT FROM sqlpriv_far.unit GROUP BY {2})"
+    " SELECT * EXCLUDE (sqlpriv_hash) FROM (SELECT * FROM sqlpriv_all ANTI JOIN sqlpriv_near"
+    " ON {2} IS NOT DISTINCT FROM sqlpriv_near.unit AND sqlpriv_hash > sqlpriv_near.most)"
+    " QUALIFY CASE WHEN {2} IS NOT NULL THEN {5} END",
     # links {0} of units {1} with more than {3} rows in {2}, and links to no unit: see
     # `BoundedRows.halves`
     "links": "WITH sqlpriv_all AS MATERIALIZED (SELECT {0} AS link, {1} AS unit, count(*) AS n"
     " FROM {2} GROUP BY {0}, {1} UNION ALL SELECT NULL, NULL, 0), sqlpriv_beyond AS MATERIALIZED"
-    " (SELECT unit FROM sqlpriv_all GROUP BY unit HAVING sum(n) > {3} OR unit IS NULL)"
-    " SELECT link, sqlpriv_all.unit FROM sqlpriv_all SEMI JOIN sqlpriv_beyond"
+    " (SELECT unit, unit IS NULL OR sum(n) > 8 * {3} AS far"
+    " FROM sqlpriv_all GROUP BY unit HAVING sum(n) > {3} OR unit IS NULL)"
+    " SELECT link, sqlpriv_all.unit, far FROM sqlpriv_all JOIN sqlpriv_beyond"
     " ON sqlpriv_all.unit IS NOT DISTINCT FROM sqlpriv_beyond.unit",
     # rows {0} whose link {2} is in such a list {1}, and those whose link is not
     "linked beyond": "{0} JOIN {1} AS sqlpriv_far ON {2} IS NOT DISTINCT FROM sqlpriv_far.link",

@@ -108,13 +108,18 @@ def render(queries: Sequence[a.Query], contract: TableContract, hash_key: int) -
         for i, (column, text) in enumerate(scope.texts.items())
         if column in scope.row_names and not scope.facts.bounded
     }
-    kept, *other = {bounding(columns, scope, q.strata): None for q in queries}
-    if other:
-        raise KernelError("queries of one statement are of the same rows")
     narrow = {
         c: _narrow(k, key_texts[c][1] if late else columns[c], scope) for c, k in levelled.items()
     }
     columns |= {} if late else narrow
+    beyond, within, listed = (
+        ("", "", "")
+        if strata or _keeps_all(scope, strata)
+        else scope.halves("u", columns, scope.unit.rows_per_unit, keep_units=False)
+    )
+    kept, *other = {bounding(columns, scope, q.strata, listed): None for q in queries}
+    if other:
+        raise KernelError("queries of one statement are of the same rows")
     coded = (f"coalesce({narrow[c] if late else c}, {n}) AS {c}" for c, n in sizes.items())
     grouped = f" GROUP BY {', '.join(levelled)}" if levelled else ""
     sums = [
@@ -131,11 +136,6 @@ def render(queries: Sequence[a.Query], contract: TableContract, hash_key: int) -
         + f" AS {x}"
         for x, how in totals.items()
     ]
-    beyond, within = (
-        scope.halves("u", columns, scope.unit.rows_per_unit, keep_units=False)
-        if kept != KEEP_ALL and not strata
-        else ("", "")
-    )
     sql = (
         f"WITH rows AS ({beyond or _rows(columns, scope, strata, kept != KEEP_ALL)}),\n"
         f"kept AS ({kept}{within}),\n"
@@ -274,8 +274,11 @@ def _keeps_all(scope: Scope, strata: Sequence[a.Key]) -> bool:
     )
 
 
-def bounding(columns: Mapping[str, str], scope: Scope, strata: Sequence[a.Key]) -> str:
-    """Returns the SELECT that keeps, of each unit, m rows in each of g strata.
+def bounding(
+    columns: Mapping[str, str], scope: Scope, strata: Sequence[a.Key], listed: str = ""
+) -> str:
+    """Returns the SELECT that keeps, of each unit, m rows in each of g strata. `listed` is the list
+    of units to which all rows belong, if they are those of `BoundedRows.halves`.
 
     Claim: which rows of a unit are kept depends on that unit's rows alone. Which strata of it are
     kept depends only on the unit, its strata, the relation and the snapshot's key. Strata are
@@ -287,8 +290,8 @@ def bounding(columns: Mapping[str, str], scope: Scope, strata: Sequence[a.Key]) 
     among those of other units. Rows that are still equal do not differ in anything that is used.
 
     Claim: a unit that has at most m rows in each of at most g strata passes both tests with every
-    row. So DuckDB counts the rows of units and ranks only those of units beyond a bound: a window
-    over all rows takes it ten times as long. Spark ranks all rows (its form `kept`), because it
+    row. So DuckDB counts the rows of units and ranks only those of units beyond a bound, which is
+    cheaper where few units are. Spark ranks all rows (its form `kept`), because it
     would have to send rows and counts to where they meet. For the declared bound of a table,
     `BoundedRows.halves` says which rows need not even be counted. A statement without strata has
     one stratum, and g is at least 1, so there only a unit's rows are counted. Each row is in
@@ -306,17 +309,19 @@ def bounding(columns: Mapping[str, str], scope: Scope, strata: Sequence[a.Key]) 
         return KEEP_ALL
     m, g = scope.unit.rows_per_unit, scope.unit.groups_per_unit
     stratum = ["u", *(f"s{i}" for i in range(len(strata)))]
-    per_stratum, row = ", ".join(stratum), scope.rank_order(["u", *columns])
+    per_stratum, (hashed, row) = ", ".join(stratum), scope.rank_order(["u", *columns])
     within = f"row_number() OVER (PARTITION BY {per_stratum} ORDER BY {row}) <= {m}"
-    among = f"dense_rank() OVER (PARTITION BY u ORDER BY {scope.rank_order(stratum)}) <= {g}"
+    among = f"dense_rank() OVER (PARTITION BY u ORDER BY {scope.rank_order(stratum)[1]}) <= {g}"
     return scope.dialect.form(
-        "kept",
+        "ranked" if listed else "kept",
         "SELECT * FROM rows",
         ", NULL" * len(columns),
         "u",
-        scope.dialect.form("strata", "u", per_stratum) if strata else "sqlpriv_all",
+        listed or (scope.dialect.form("strata", "u", per_stratum) if strata else "sqlpriv_all"),
         f"max(sqlpriv_n) > {m} OR count(*) > {g}" if strata else f"count(*) > {m}",
         f"{within} AND {among}" if strata else within,
+        hashed,
+        m,
     )
 
 

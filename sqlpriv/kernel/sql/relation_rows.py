@@ -15,7 +15,7 @@ from sqlpriv.kernel.sql.expressions import COMPUTED, Expressions
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Column, PrivacyUnit, TableContract, TableFacts
 
-UNIT, LINK = "sqlpriv_unit", "sqlpriv_link"
+UNIT, LINK, HASH = "sqlpriv_unit", "sqlpriv_link", "sqlpriv_hash"
 Exported = tuple[Column, str]
 """A column as other relations see it, and its text in this one."""
 
@@ -69,7 +69,7 @@ class RelationRows(Expressions):
         return bound_of(self.relation, self.contract)
 
     def check_free(self, new: str) -> None:
-        if new.lower() in {*self.columns, *self.types, UNIT, LINK}:
+        if new.lower() in {*self.columns, *self.types, UNIT, LINK, HASH}:
             raise Refused(f'the name "{new}" is taken')
 
     def add_columns(self, columns: Iterable[Exported], alias: str) -> None:

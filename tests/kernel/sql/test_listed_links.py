@@ -109,7 +109,7 @@ def test_the_same_rows_are_kept_as_without_lists(
         answers = shop.exact(QUERIES[which], made)
         assert render(QUERIES[which], made, 7).lists
         with monkeypatch.context() as patched:
-            patched.setattr(Scope, "halves", lambda *_, **__: ("", ""))
+            patched.setattr(Scope, "halves", lambda *_, **__: ("", "", ""))
             expected = shop.exact(QUERIES[which], made)
         for answer, counted in zip(answers, expected, strict=True):
             assert answer.tolist() == counted.tolist()
@@ -261,17 +261,19 @@ def test_the_name_of_a_column_that_is_gone_says_nothing() -> None:
 
 
 def test_what_is_listed(shop: Engine) -> None:
-    """The orders of customers of more than four lines, orders of nobody, and a link of NULL."""
+    """The orders of customers of more than four lines, orders of nobody, and a link of NULL; far
+    beyond are customers of more than 32 lines, and nobody."""
     (select,) = render(QUERIES["lines"], contract(), 7).lists.values()
     listed = set(shop.duckdb.execute(select).fetchall())
     by_hand = shop.duckdb.execute(
         "WITH all_lines AS (SELECT o, c FROM lines LEFT JOIN orders USING (o))"
-        " SELECT DISTINCT o, encode(c) FROM all_lines"
-        " WHERE c IS NULL OR c IN (SELECT c FROM all_lines GROUP BY c HAVING count(*) > 4)"
+        " SELECT DISTINCT o, encode(c), c IS NULL OR n > 32 FROM all_lines"
+        " LEFT JOIN (SELECT c, count(*) AS n FROM all_lines GROUP BY c) USING (c)"
+        " WHERE c IS NULL OR n > 4"
     ).fetchall()
-    assert listed == {*by_hand, (None, None)}
-    assert {unit for _, unit in listed} > {None}
-    assert (9999, None) in listed
+    assert listed == {*by_hand, (None, None, True)}
+    assert {unit for _, unit, _ in listed} > {None}
+    assert (9999, None, True) in listed
 
 
 def test_a_bound_that_a_statement_has_is_none_to_list_units_by() -> None:
@@ -311,13 +313,20 @@ def within_bounds(engine: Engine) -> None:
     )
 
 
-@pytest.mark.parametrize("rows", [1, 4, 7])
+@pytest.mark.parametrize("rows", [1, 4, 7, 40])
 @pytest.mark.parametrize("part", ["the statement", "the list"])
 def test_the_first_unit_beyond_moves_the_work_by_its_own_rows_alone(
     rows: int, part: str, shop: Engine
 ) -> None:
     within_bounds(shop)
     assert moved_rows(shop, rows, of_list if part == "the list" else lambda x: x.sql) <= 2 * rows
+
+
+def test_the_first_unit_far_beyond_moves_the_work_by_its_own_rows_alone(shop: Engine) -> None:
+    """5,000 customers of six lines are beyond the bound of four; one of 40 is far beyond it."""
+    within_bounds(shop)
+    shop.duckdb.execute("INSERT INTO lines SELECT o, 2, 2 FROM lines, range(2)")
+    assert moved_rows(shop, 40, lambda asked: asked.sql) <= 80
 
 
 OF_TARGET = a.Call("=", (a.Col("o.day"), a.Lit(1, Type.INTEGER)))

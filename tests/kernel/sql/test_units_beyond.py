@@ -42,7 +42,7 @@ RANK_ALL = "SELECT * FROM ({0}) AS sqlpriv_row QUALIFY {5}"
 def rank_all(patched: pytest.MonkeyPatch) -> None:
     """Has all rows of all units ranked, and no list of units read."""
     patched.setitem(DUCKDB.forms, "kept", RANK_ALL)  # type: ignore[arg-type]  # its Mapping is a dict
-    patched.setattr(Scope, "halves", lambda *_, **__: ("", ""))
+    patched.setattr(Scope, "halves", lambda *_, **__: ("", "", ""))
 
 
 def fill(engine: Engine, made: TableContract, seed: int) -> None:
@@ -86,6 +86,30 @@ def test_the_rows_themselves_and_none_of_nobody(
         rank_all(patched)
         expected = [Counter(engine.duckdb.execute(text()).fetchall()) for text in texts]
     assert [Counter(engine.duckdb.execute(text()).fetchall()) for text in texts] == expected
+
+
+@pytest.mark.parametrize("m", [1, 3])
+@pytest.mark.parametrize("levels", [3, 10**6])
+def test_of_units_far_beyond_the_same_rows_are_kept(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, m: int, levels: int
+) -> None:
+    """Units of 1 to 20,000 rows, which share their hashes (three values of s) or do not, filtered
+    or not, as a table and as the input of a join."""
+    made = contract({"id": "INTEGER", "s": "INTEGER"}, m=m)
+    engine.fill(made, [])
+    engine.duckdb.execute(
+        f"INSERT INTO people SELECT u, hash(u, i) % {levels} FROM (SELECT u, unnest(range(n)) AS i"
+        " FROM (VALUES (1, 1), (2, 3), (3, 8), (4, 9), (5, 24), (6, 25), (7, 100), (8, 400),"
+        " (9, 3000), (10, 20000), (NULL, 60)) v(u, n))"
+    )
+    some = a.Where(SCAN, a.Call("<", (S, a.Lit(levels // 3, Type.INTEGER))))
+    queries: list[a.Query] = [
+        a.Sum(source, S, 0, 10**6, (), (a.Key(a.Col("id"), tuple(range(1, 11))),))
+        for source in (SCAN, some, a.Union(("id", "s"), ((SCAN, (a.Col("id"), S)),)))
+    ]
+    answers = [engine.exact([query], made)[0].tolist() for query in queries]
+    rank_all(monkeypatch)
+    assert answers == [engine.exact([query], made)[0].tolist() for query in queries]
 
 
 def test_strata_of_a_unit_are_the_same_whatever_is_read(engine: Engine) -> None:

@@ -75,6 +75,8 @@ def marked_tokens(c: TokenCursor, refuse: Callable[[Refused], None]) -> list[Glo
             factor = before.upper == "*" and _is_operand(c.peek(-3))
             of_star = before.upper in ("*", ")") and token.upper in _OF_STAR and not factor
             special = token.upper in _OWN_GRAMMAR or before.upper in ("::", "AS") or of_star
+            if c.dialect in ("spark", "databricks"):
+                special = special and token.upper != "WINDOW"
             if c.dialect != "duckdb":
                 operator = token.upper in ("DIV", "MOD") and _is_operand(before)
                 special = (special and token.upper != "ISNULL") or operator

@@ -14,6 +14,7 @@ from sqlpriv.statements.keywords import (
     SAME_QUOTIENT,
     SAME_REAL,
     SAME_TEXT,
+    SAME_WHOLE,
     TITLES,
     WHOLE_AVERAGE,
     WHOLE_QUOTIENT,
@@ -27,6 +28,7 @@ _TEXTS = {
     **TITLES,
     SAME_REAL: "(CASE WHEN typeof({x}) SIMILAR TO '.*INT.*'"
     f" THEN error('{WHOLE_AVERAGE}: {REAL_AVERAGE}') ELSE {{x}} END)",
+    SAME_WHOLE: "({x})",
     SAME_QUOTIENT: "(CASE WHEN typeof({x}) SIMILAR TO '.*INT.*' AND typeof({y}) SIMILAR TO"
     f" '.*INT.*' THEN error('{WHOLE_QUOTIENT}: {REAL_QUOTIENT}')"
     " ELSE ({x}) / nullif({y}, 0) END)",

@@ -104,6 +104,8 @@ def misplaced_clause(tokens: Sequence[Token]) -> Refused | None:
         elif reached[-1][1] and (word == "WITH" or word == "OPTIONS") and i + 1 < len(tokens):
             if tokens[i + 1].upper == ("PRIVACY" if word == "WITH" else "("):
                 return Refused.at(token, "the price stands behind SELECT", PRICE_PLACE)
+        elif word == "WINDOW" and i + 1 < len(tokens) and tokens[i + 1].upper in ("(", "."):
+            continue  # Spark's function, and what it gives
         elif word in _CLAUSE_ORDER:
             before, after = tokens[i - 1].upper, tokens[i + 1].upper if i + 1 < len(tokens) else ""
             two_words = word in ("GROUP", "ORDER")

@@ -53,6 +53,9 @@ is whole."""
 WHOLE_AVERAGE = "AVG of whole numbers is a whole number in tsql and redshift"
 REAL_AVERAGE = "write AVG(CAST(x AS FLOAT))"
 """What is said of such an AVG, and what to write."""
+SAME_WHOLE = "same_whole"
+"""A quotient that becomes a whole number: one of NUMERICs, which is a DOUBLE in DuckDB, has its
+halves go away from zero in PostgreSQL and MySQL."""
 SAME_QUOTIENT = "same_quotient"
 """A quotient of noised numbers in PostgreSQL's dialect. Whole numbers divide to a whole one there,
 and SUM of a BIGINT has digits behind the point: one of the sides has to have them."""

@@ -10,13 +10,15 @@ from __future__ import annotations
 from sqlglot import exp
 
 from sqlpriv.dialect.foreign.same_patterns import pattern_call
-from sqlpriv.dialect.foreign.text_casts import conversion_by_style, padding
+from sqlpriv.dialect.foreign.text_casts import padding
+from sqlpriv.dialect.foreign.time_windows import BEGINNING, beginning_of_window
 from sqlpriv.dialect.foreign.writers import function_writers as writers
 from sqlpriv.dialect.foreign.writers import moment_writers as moments
 from sqlpriv.dialect.foreign.writers.function_templates import template_writers
 from sqlpriv.dialect.foreign.writers.moment_formats import (
     day_of_text,
     moment_format,
+    moment_of_seconds,
     moment_of_text,
 )
 from sqlpriv.statements.keywords import words
@@ -35,7 +37,7 @@ COMMON = words(
 _SAME_NAMES = {
     "postgres": """least greatest variance=var_samp stddev=stddev_samp concat length
         char_length=length character_length=length octet_length=strlen log log2 percentile_cont
-        percentile_disc mode every=bool_and trunc left right quantile_cont quantile_disc
+        percentile_disc mode every=bool_and left right quantile_cont quantile_disc
         approx_quantile skewness kurtosis sem concat_ws age now transaction_timestamp=now md5 ascii
         ltrim rtrim isfinite array_agg""",
     "bigquery": """variance=var_samp stddev=stddev_samp length char_length=length
@@ -43,13 +45,13 @@ _SAME_NAMES = {
         anon_var_pop=var_pop anon_stddev_pop=stddev_pop anon_percentile_cont=percentile_cont
         anon_quantiles=approx_quantiles percentile_cont=quantile_cont approx_quantiles
         countif=count_if logical_and=bool_and logical_or=bool_or regexp_contains=regexp_matches
-        dayofyear isoweek=week isoyear last_day current_date=today ascii ltrim rtrim ends_with
+        dayofyear isoweek=week isoyear current_date=today ascii ltrim rtrim ends_with
         array_agg split=string_split""",
     "snowflake": """variance=var_samp stddev=stddev_samp variance_pop=var_pop
         variance_samp=var_samp length len=length mode percentile_cont percentile_disc
         startswith=starts_with endswith=ends_with contains year quarter month day hour minute second
         dayofmonth=day dayofyear dayofweek dayofweekiso=isodow weekiso=week week weekofyear=week
-        yearofweekiso=isoyear last_day booland_agg=bool_and boolor_agg=bool_or
+        yearofweekiso=isoyear booland_agg=bool_and boolor_agg=bool_or
         hll=approx_count_distinct approx_percentile=quantile_cont current_date=today kurtosis
         md5 ascii ltrim rtrim split=string_split octet_length=strlen array_agg""",
     "mysql": """variance=var_pop std=stddev_pop stddev=stddev_pop char_length=length
@@ -57,8 +59,9 @@ _SAME_NAMES = {
         second dayofmonth=day dayofyear weekofyear=week dayname monthname last_day concat_ws log2
         current_date=today curdate=today now md5""",
     "tsql": """least greatest var=var_samp varp=var_pop stdev=stddev_samp stdevp=stddev_pop
-        concat concat_ws count_big=count year quarter month day eomonth=last_day getdate=now
-        getutcdate=now replicate=repeat percentile_cont percentile_disc""",
+        concat concat_ws count_big=count year quarter month day getdate=now
+        getutcdate=now replicate=repeat percentile_cont percentile_disc hour minute dayofmonth=day
+        dayofyear dayname monthname curdate=today""",
     "spark": """least greatest variance=var_samp stddev=stddev_samp std=stddev_samp mean=avg
         length len=length char_length=length character_length=length log2 startswith=starts_with
         endswith=ends_with contains mode year quarter month day hour minute second dayofmonth=day
@@ -147,7 +150,8 @@ _WRITTEN: dict[str, _Writers] = {
         "regexp_substr": pattern_call("regexp_extract", "snowflake", or_null=True),
         "regexp_like": pattern_call("regexp_full_match", "snowflake"),
         "dateadd": moments.move_by_interval("unm", exp.Add),
-        "time_slice": moments.time_slice,
+        "next_day": moments.next_day,
+        "previous_day": moments.previous_day,
         **dict.fromkeys(("to_decimal", "to_number", "to_numeric"), writers.decimal_of_digits),
         "ratio_to_report": writers.rename("ratio_to_report"),
         "to_char": moment_format("snowflake"),
@@ -160,6 +164,7 @@ _WRITTEN: dict[str, _Writers] = {
         "date_add": moments.move_by_interval("mi", exp.Add),
         "date_sub": moments.move_by_interval("mi", exp.Sub),
         "date_format": moment_format("mysql"),
+        "from_unixtime": moment_of_seconds("mysql"),
         "format": writers.grouped_digits,
         "field": writers.place_in_list,
         "elt": writers.item_in_list,
@@ -170,12 +175,10 @@ _WRITTEN: dict[str, _Writers] = {
     "tsql": {
         **_SUBSTRING,
         "choose": writers.item_in_list,
-        "datepart": moments.date_part(moments.PARTS | {"second", "iso_week", "weekday"}),
+        "datepart": moments.date_part(moments.PARTS | {"second"}),
         "datediff": moments.date_diff("ufl"),
         "dateadd": moments.move_from_beginning,
-        "convert": conversion_by_style,
         "datetrunc": moments.date_trunc(moments.UNITS - {"week"}),
-        "datename": moments.name_of_part,
         "format": moment_format("tsql"),
     },
     "spark": {
@@ -188,6 +191,9 @@ _WRITTEN: dict[str, _Writers] = {
         "date_diff": moments.date_diff("lf"),
         "add_months": moments.months_later,
         "months_between": moments.months_between(with_times=True),
+        "next_day": moments.next_day,
+        BEGINNING: beginning_of_window,
+        "from_unixtime": moment_of_seconds("spark"),
         "date_format": moment_format("spark"),
         "to_date": day_of_text("spark"),
         "regexp_replace": pattern_call("regexp_replace", "spark", all_matches=True),
@@ -273,7 +279,7 @@ PARTS_OF_EXTRACT: dict[str, frozenset[str]] = {
     "snowflake": moments.PARTS | {"second", "dow", "doy"},
     "mysql": moments.PARTS | {"second"},
     "tsql": frozenset(),
-    "spark": moments.PARTS | {"week"},
+    "spark": moments.PARTS | {"week", "doy"},
     "trino": moments.PARTS | {"second", "week", "doy"},
     "sqlite": frozenset(),
     "oracle": moments.PARTS - {"quarter"},

@@ -8,9 +8,11 @@ from sqlglot import exp
 
 from sqlpriv.dialect.foreign import function_names as names
 from sqlpriv.dialect.foreign.same_patterns import sets_in_like
-from sqlpriv.dialect.foreign.text_casts import TEXT_TYPES, write_text_cast
+from sqlpriv.dialect.foreign.same_types import write_conversion
+from sqlpriv.dialect.foreign.text_casts import CONVERSIONS, write_text_cast
 from sqlpriv.dialect.foreign.tree_rewriter import TreeRewriter
-from sqlpriv.dialect.foreign.value_kinds import LOOSE, is_fractional, is_whole
+from sqlpriv.dialect.foreign.value_kinds import LOOSE, NUMERIC, is_fractional, is_whole
+from sqlpriv.dialect.foreign.writers.moment_writers import UNITS, interval_of, unit_word
 from sqlpriv.dialect.marks import MARK, as_day, duckdb_call, function_name, marked_name
 from sqlpriv.dialect.tokens import Kind
 from sqlpriv.errors import meant_among
@@ -115,17 +117,19 @@ def write_moment(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
 def write_extract(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     rewriter.check_arguments(node, "this expression")
     part = str(node.this.name).lower()
-    if part == "epoch" and rewriter.dialect == "postgres":
-        return duckdb_call("epoch", node.args["expression"])
     if part == "date" and rewriter.dialect == "bigquery":
         return as_day(node.args["expression"])
     if part not in names.PARTS_OF_EXTRACT[rewriter.dialect]:
         function = rewriter.functions.get(part)
         written = function([node.args["expression"]]) if part in _PARTS and function else None
+        if written is None and (named := rewriter.functions.get("date_part")):
+            written = named([exp.Literal.string(part), node.args["expression"]])
         if written is None:
             raise rewriter.refuse_unknown(node, f"EXTRACT of {part}")
         return written
-    return duckdb_call("date_part", exp.Literal.string(part), node.args["expression"])
+    number = duckdb_call("date_part", exp.Literal.string(part), node.args["expression"])
+    number.meta[NUMERIC] = rewriter.written == "postgres"
+    return number
 
 
 def write_now(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
@@ -135,16 +139,24 @@ def write_now(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
 
 
 def write_day(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
-    """Oracle's DATE '2024-01-01'."""
+    """Oracle's DATE '2024-01-01', and ODBC's {d '2024-01-01'}, {ts '…'} and {t '…'}."""
     rewriter.check_arguments(node, "this")
-    return as_day(node.this)
+    if not isinstance(node.this, exp.Literal):
+        raise rewriter.refuse_unknown(node, "this moment")
+    return exp.cast(node.this, _ODBC.get(type(node), "DATE"))
+
+
+_ODBC: dict[type[exp.Expr], str] = {exp.Timestamp: "TIMESTAMP", exp.Time: "TIME"}
 
 
 def write_interval(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     rewriter.check_arguments(node, "this unit")
-    if not isinstance(node.this, exp.Literal | exp.Neg) and not marked_name(node.this):
+    if isinstance(node.this, exp.Literal | exp.Neg) or marked_name(node.this):
+        return node
+    unit = unit_word(node.args["unit"]) if node.args.get("unit") else ""
+    if unit not in UNITS or rewriter.dialect not in ("mysql", "bigquery"):
         raise rewriter.refuse(node, "an interval is a number of units", "write INTERVAL '3' MONTH")
-    return node
+    return interval_of(node.this, unit)
 
 
 def write_fetch(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
@@ -233,8 +245,11 @@ def write_call(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
         return node  # the unit of BigQuery's DATE_TRUNC(x, WEEK(MONDAY))
     if name == "approx_quantiles" and not isinstance(node.parent, exp.Bracket):
         return _all_quantiles(rewriter, node)
-    if name in TEXT_TYPES and function_name(node.parent) == "convert":
+    is_tsql = rewriter.dialect == "tsql"
+    if is_tsql and function_name(node.parent) in CONVERSIONS and node.index == 0:
         return node  # the type of CONVERT (VARCHAR(7), x, 120)
+    if is_tsql and name in CONVERSIONS:
+        return write_conversion(rewriter, node)
     if (
         name in ("sum", "avg")
         and rewriter.dialect in ("mysql", "sqlite")

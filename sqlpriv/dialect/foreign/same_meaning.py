@@ -9,6 +9,7 @@ from sqlpriv.dialect.foreign import same_names as names
 from sqlpriv.dialect.foreign import same_operators as operators
 from sqlpriv.dialect.foreign import same_patterns as patterns
 from sqlpriv.dialect.foreign import same_types as types
+from sqlpriv.dialect.foreign.time_windows import write_time_windows
 from sqlpriv.dialect.foreign.tree_rewriter import TreeRewriter, Writers
 from sqlpriv.dialect.token_cursor import TokenCursor
 
@@ -21,6 +22,9 @@ def in_duckdb(tree: exp.Expr, cursor: TokenCursor) -> exp.Expr:
     """
     if cursor.dialect == "oracle":
         names.write_oracle_rows(tree)
+    if cursor.dialect in ("spark", "databricks"):
+        write_time_windows(tree)
+        names.write_sorted_rows(tree)
     return TreeRewriter(cursor, _WRITERS).rewrite(tree)
 
 
@@ -54,7 +58,7 @@ _WRITERS: Writers = {
     exp.Pivot: calls.write_pivot,
     **dict.fromkeys((exp.RegexpLike, exp.RegexpILike, exp.SimilarTo), patterns.write_pattern),
     **dict.fromkeys((exp.CurrentTimestamp, exp.Localtimestamp), calls.write_now),
-    exp.DateStrToDate: calls.write_day,
+    **dict.fromkeys((exp.DateStrToDate, exp.Date, exp.Timestamp, exp.Time), calls.write_day),
     exp.StrToTime: calls.write_moment,
     exp.Extract: calls.write_extract,
     exp.Lateral: calls.write_lateral,

@@ -95,6 +95,15 @@ def write_join(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     return node
 
 
+def write_sorted_rows(tree: exp.Expr) -> None:
+    """Writes Spark's SORT BY, which orders the rows of each partition, as ORDER BY; in place."""
+    for select in tree.find_all(exp.Select):
+        sort = select.args.get("sort")
+        if sort is not None and not select.args.get("order"):
+            select.set("order", exp.Order(expressions=sort.expressions))
+            select.set("sort", None)
+
+
 def write_oracle_rows(tree: exp.Expr) -> None:
     """Writes Oracle's `a.x = b.x (+)` as LEFT JOIN, and `FROM (…) WHERE ROWNUM <= 3` as LIMIT 3.
 

@@ -144,7 +144,9 @@ def write_sum(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     sides = [node.args[name] for name in ("this", "expression")]
     if rewriter.dialect == "tsql" and isinstance(node, exp.Add) and any(map(_is_word, sides)):
         return exp.Paren(this=exp.DPipe(this=parenthesize(sides[0]), expression=sides[1]))
-    if rewriter.dialect == "mysql" and isinstance(sides[1], exp.Interval):
+    if rewriter.dialect == "mysql" and (
+        isinstance(sides[1], exp.Interval) or function_name(sides[1]).startswith("to_")
+    ):
         node.set("this", with_days_read(sides[0]))
     for name in ("this", "expression"):
         part = node.args[name]
@@ -210,7 +212,7 @@ def write_power(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
 def write_division(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     rewriter.check_arguments(node, "this expression typed safe")
     left, right = node.args["this"], node.args["expression"]
-    fractional = any(is_fractional(side, rewriter.dialect) for side in (left, right))
+    fractional = any(is_fractional(side, rewriter.written) for side in (left, right))
     if node.args.get("typed") and not fractional and not any(map(_has_aggregate, (left, right))):
         whole = exp.IntDiv(this=parenthesize(left), expression=parenthesize(right))
         return exp.Paren(this=whole)  # DuckDB's // of fractions is its /

@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
-from sqlglot import exp
+import re
 
-from sqlpriv.dialect.foreign.text_casts import write_listed_text, write_text_cast
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from sqlpriv.dialect.foreign.text_casts import (
+    moment_in_style,
+    text_in_style,
+    write_listed_text,
+    write_text_cast,
+)
 from sqlpriv.dialect.foreign.tree_rewriter import TreeRewriter
-from sqlpriv.dialect.foreign.value_kinds import REAL_TYPES, WHOLE_TYPES, dtype, is_whole
+from sqlpriv.dialect.foreign.value_kinds import (
+    FRACTIONAL,
+    MAYBE_WHOLE,
+    NUMERIC,
+    REAL_TYPES,
+    WHOLE_TYPES,
+    dtype,
+    is_whole,
+)
 from sqlpriv.dialect.marks import duckdb_call, function_name
+from sqlpriv.statements.keywords import SAME_WHOLE
 
 _SAME_TYPES = (exp.DType.BOOLEAN, exp.DType.DATE, exp.DType.TIME)
 _WIDE_FLOAT = ("postgres", "tsql", "snowflake", "bigquery", "sqlite")
@@ -39,6 +56,9 @@ _PARTS_OF_FORMAT = {
 _WHOLE_BY = {"bigquery": "round", "snowflake": "round", "tsql": "trunc", "spark": "trunc"}
 _WHOLE_BY |= {"trino": "round", "sqlite": "trunc", "oracle": "round"}
 """Dialect → what makes a fraction whole in a cast; postgres does as DuckDB's own casts do."""
+_AS_TYPED = ("postgres", "mysql")
+"""Dialects where halves of a NUMERIC go away from zero in such a cast, and of a double to the even
+neighbour, as in DuckDB. A quotient of whole numbers is a NUMERIC there, and a DOUBLE in DuckDB."""
 _MONEY = {exp.DType.MONEY: 19, exp.DType.SMALLMONEY: 10}
 """SQL Server's types of money → their digits, of which four stand behind the point."""
 _CUTTING = {
@@ -51,12 +71,20 @@ _CUTTING = {
 
 
 def write_cast(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
-    rewriter.check_arguments(node, "this to safe")
+    rewriter.check_arguments(node, "this to safe requires_string")
+    node.set("requires_string", None)
     kind, arg, sizes = dtype(node), node.this, node.args["to"].expressions
     if rewriter.dialect == "sqlite" and kind in WHOLE_TYPES and function_name(arg) == "strftime":
         part = _PARTS_OF_FORMAT.get(arg.expressions[1].name)
         return duckdb_call(part, arg.expressions[0]) if part else node
-    if kind in WHOLE_TYPES and rewriter.written != "postgres" and not is_whole(arg):
+    if kind in WHOLE_TYPES and rewriter.written in _AS_TYPED:
+        if isinstance(arg.unnest(), exp.Div) and not _has_doubles(arg):
+            node.set("this", duckdb_call(SAME_WHOLE, arg))
+        return node
+    if kind in (exp.DType.DATE, exp.DType.TIMESTAMP) and _is_undashed(arg):
+        day = str(arg.this)
+        node.set("this", exp.Literal.string(f"{day[:4]}-{day[4:6]}-{day[6:]}"))
+    if kind in WHOLE_TYPES and not is_whole(arg):
         if rewriter.dialect not in _WHOLE_BY:
             raise rewriter.refuse(
                 node,
@@ -77,6 +105,53 @@ def write_cast(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     if kind is exp.DType.TEXT:
         return write_text_cast(rewriter, node)
     return write_listed_text(rewriter, node) if kind is exp.DType.ARRAY else node
+
+
+def _has_doubles(node: exp.Expr) -> bool:
+    """Returns whether a value is made of noised numbers, or by functions whose value is a double,
+    as DATE_PART's of PostgreSQL is and EXTRACT's is not."""
+    for call in node.find_all(exp.Anonymous):
+        name = function_name(call)
+        if name in ("avg", *MAYBE_WHOLE, *FRACTIONAL):
+            return True
+        if name == "date_part" and not call.meta.get(NUMERIC):
+            return True
+    return node.find(exp.Subquery, exp.Window) is not None
+
+
+def _is_undashed(node: exp.Expr) -> bool:
+    """Returns whether a text is a day without signs, '20241231'; Spark reads none."""
+    text = str(node.this) if isinstance(node, exp.Literal) and node.is_string else ""
+    return bool(re.fullmatch(r"(19|20)\d{6}", text))
+
+
+def write_conversion(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
+    """Writes SQL Server's CONVERT(type, x) and CONVERT(type, x, style).
+
+    Raises:
+        Refused: The type or the style is not known, or a text is cut in the middle of a part.
+    """
+    word, value, *styles = node.expressions
+    sizes = ", ".join(size.name for size in word.expressions)
+    name = word.name.lower() if isinstance(word, exp.Column) else function_name(word)
+    is_text = name in ("varchar", "nvarchar", "char", "nchar")
+    written: exp.Expr | None = None
+    if styles and is_text:
+        written = text_in_style(value, styles[0].name, int(sizes or 30) if sizes != "max" else 30)
+    elif styles and isinstance(value, exp.Literal) and value.is_string:
+        kind = exp.DType.DATE if name == "date" else None
+        written = moment_in_style(value.name, styles[0].name, kind)
+    elif len(styles) < 2:
+        try:
+            type_ = exp.DataType.build(f"{name}({sizes})" if sizes else name, rewriter.dialect)
+        except SqlglotError:
+            raise rewriter.refuse_unknown(node, f"the type {name}") from None
+        cast = exp.Cast(this=value, to=type_)
+        cast.set("to", write_data_type(rewriter, type_))
+        written = write_cast(rewriter, cast)
+    if written is None:
+        raise rewriter.refuse_unknown(node, f"{function_name(node)} with these arguments")
+    return written
 
 
 def write_data_type(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:

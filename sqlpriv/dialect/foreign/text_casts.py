@@ -7,6 +7,7 @@ where names are bound, if `x` is none of these.
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from typing import TYPE_CHECKING
 
@@ -23,14 +24,23 @@ if TYPE_CHECKING:
 _LIST = re.compile(r"\{([^{}\"'\\]*)\}")
 _NUMBER = r"\s*-?\d+(\.\d+)?\s*"
 _WHOLE_NUMBER = r"\s*-?\d+\s*"
-_DASHED = {4: "%Y", 7: "%Y-%m", 10: "%Y-%m-%d"}
-_STYLES = {
-    **dict.fromkeys(("23", "120", "121", "126"), _DASHED),
-    "112": {4: "%Y", 6: "%Y%m", 8: "%Y%m%d"},
+_STYLES = """1=%m/%d/%y 2=%y.%m.%d 3=%d/%m/%y 4=%d.%m.%y 5=%d-%m-%y 10=%m-%d-%y 11=%y/%m/%d
+    12=%y%m%d 23=%Y-%m-%d 101=%m/%d/%Y
+    102=%Y.%m.%d 103=%d/%m/%Y 104=%d.%m.%Y 105=%d-%m-%Y 106=%d_%b_%Y
+    107=%b_%d,_%Y 110=%m-%d-%Y 111=%Y/%m/%d 112=%Y%m%d 8=%H:%M:%S 24=%H:%M:%S 108=%H:%M:%S
+    20=%Y-%m-%d_%H:%M:%S 120=%Y-%m-%d_%H:%M:%S 21=%Y-%m-%d_%H:%M:%S 121=%Y-%m-%d_%H:%M:%S
+    25=%Y-%m-%d_%H:%M:%S 126=%Y-%m-%dT%H:%M:%S"""
+_FORMATS = {
+    style: form.replace("_", " ")
+    for style, _, form in (entry.partition("=") for entry in _STYLES.split())
 }
-"""SQL Server's style of CONVERT → length of the text → what strftime writes of a day alike."""
-TEXT_TYPES = ("varchar", "char", "nvarchar", "nchar")
-"""SQL Server's words for texts of a length."""
+"""SQL Server's style of CONVERT → strftime's format of it, without fractions of a second."""
+_LETTERS = {"%Y": 4, "%b": 3}
+"""How many letters a directive writes; all others write 2."""
+_WITH_CLOCK = 17
+"""Letters of a day and a time of day: a DATE has no time to write."""
+CONVERSIONS = ("convert", "try_convert")
+"""SQL Server's functions whose first argument is a type."""
 
 
 def write_text_cast(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
@@ -87,13 +97,34 @@ def padding(name: str) -> Writer:
     return write
 
 
-def conversion_by_style(args: Arguments) -> exp.Expr | None:
-    """SQL Server's CONVERT(date, x), and CONVERT(varchar(7), x, 120) of a day or moment."""
-    if len(args) == 2 and isinstance(args[0], exp.Column) and args[0].name.lower() == "date":
-        return as_day(args[1])
-    if len(args) != 3 or function_name(args[0]) not in TEXT_TYPES:
+def moment_in_style(text: str, style: str, kind: exp.DType | None) -> exp.Expr | None:
+    """Returns the moment that SQL Server's CONVERT(DATE, '31/12/2024', 103) is; None of another."""
+    pattern = _FORMATS.get(style, "")
+    for ending in ("", ".%f") if "%S" in pattern else ("", " %H:%M:%S"):
+        try:
+            moment = dt.datetime.strptime(text, pattern + ending)
+        except ValueError:
+            continue
+        if kind is exp.DType.DATE:
+            return as_day(exp.Literal.string(moment.date().isoformat()))
+        return exp.cast(exp.Literal.string(moment.isoformat(" ")), "TIMESTAMP")
+    return None
+
+
+def text_in_style(moment: exp.Expr, style: str, length: int) -> exp.Expr | None:
+    """Returns the text of CONVERT(VARCHAR(7), moment, 120); None of a style that is not known, a
+    part that is cut in the middle, or a length that tells a DATE from a moment."""
+    whole, written, size = _FORMATS.get(style, ""), "", 0
+    for part in re.findall("%.|.", whole):
+        size += _LETTERS.get(part, 2) if part.startswith("%") else 1
+        if size > length:
+            break
+        written += part
+        if size == length:
+            break
+    else:
+        size = length
+    has_both = "%d" in whole and "%H" in whole
+    if not written or size != length or (has_both and length >= _WITH_CLOCK):
         return None
-    size = ",".join(str(x.this) for x in args[0].expressions)
-    formats = _STYLES.get(str(args[2].this), {})
-    pattern = formats.get(int(size)) if size.isdecimal() else None
-    return duckdb_call("strftime", args[1], exp.Literal.string(pattern)) if pattern else None
+    return duckdb_call("strftime", moment, exp.Literal.string(written))

@@ -7,6 +7,9 @@ from sqlglot import exp
 from sqlpriv.dialect.marks import function_name
 from sqlpriv.statements.keywords import words
 
+NUMERIC = "numeric"
+"""Of a part of a moment, in its `meta`: it is a NUMERIC, as EXTRACT of PostgreSQL is."""
+_FRACTIONAL_IN_POSTGRES = words("date_part floor ceil ceiling round trunc pow power")
 FRACTIONAL = words(
     """var_pop var_samp stddev_pop stddev_samp stddev variance stdev stdevp var varp std sqrt exp ln
     log10 percent_rank cume_dist percentile_cont median epoch"""
@@ -53,6 +56,8 @@ def is_fractional(node: exp.Expr | None, dialect: str) -> bool:
         case exp.Anonymous():
             name, first = function_name(node), next(iter(node.expressions), None)
             if name in FRACTIONAL or (name == "avg" and dialect != "tsql"):
+                return True
+            if dialect == "postgres" and name in _FRACTIONAL_IN_POSTGRES:
                 return True
             return name in _KEEPS and is_fractional(first, dialect)
     return False

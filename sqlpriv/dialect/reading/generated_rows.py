@@ -14,7 +14,7 @@ from sqlpriv.dialect.tokens import Token
 MOST = 1_000
 """Rows that are written."""
 _LAST_LEFT_OUT = ("range",)
-_SERIES = ("generate_series", "generate_array", "generate_date_array", *_LAST_LEFT_OUT)
+_SERIES = ("generate_series", "generate_array", "generate_date_array", "sequence", *_LAST_LEFT_OUT)
 
 
 def write_rows(tree: exp.Expr, dialect: str, token: Token) -> None:
@@ -40,6 +40,7 @@ def write_rows(tree: exp.Expr, dialect: str, token: Token) -> None:
             continue
         if not columns:
             columns = [name if name and dialect in ("postgres", "bigquery") else own]
+            columns = [exp.to_identifier("value")] if dialect == "tsql" else columns
         rows = [exp.Tuple(expressions=[value]) for value in values]
         table = exp.TableAlias(this=(name or columns[0]).copy(), columns=columns)
         node.replace(exp.Values(expressions=rows, alias=table))
@@ -92,7 +93,7 @@ def _whole(node: exp.Expr) -> int | None:
 
 
 def _day(node: exp.Expr) -> dt.date | None:
-    text = node.this if isinstance(node, exp.Cast) else None
+    text = node.this if isinstance(node, exp.Cast) else node
     if not isinstance(text, exp.Literal) or not text.is_string:
         return None
     try:

@@ -28,7 +28,7 @@ from sqlpriv.plan.expressions.moment_lists import (
 from sqlpriv.plan.expressions.time_zones import bind_time_zone
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.keywords import REAL_AVERAGE, REAL_QUOTIENT, WHOLE_AVERAGE, WHOLE_QUOTIENT
-from sqlpriv.statements.traverse import as_literal
+from sqlpriv.statements.traverse import as_literal, walk
 
 if TYPE_CHECKING:
     from sqlpriv.plan.expressions.binder import Binder
@@ -106,6 +106,8 @@ def bind_call(binder: Binder, node: t.FunctionCall) -> a.Expr:
             return binder.bind(plain_text_casts(binder, node))
         case "timezone", (t.Literal(str(zone)), arg):
             return bind_time_zone(binder, node, zone, arg)
+        case "same_whole", (arg,):
+            return _rounded_quotient(binder, arg)
         case "same_real", (arg,):
             return _real_number(binder, node, arg)
         case "same_quotient", (left, right):
@@ -219,6 +221,15 @@ def _real_number(binder: Binder, node: t.Node, arg: t.Node) -> a.Expr:
     if binder.shape(arg, expr).type is not Type.REAL:
         raise refuse(node, WHOLE_AVERAGE, REAL_AVERAGE)
     return expr
+
+
+def _rounded_quotient(binder: Binder, arg: t.Node) -> a.Expr:
+    """Returns a quotient whose halves are rounded away from zero, unless a DOUBLE is in it."""
+    expr = binder.bind(arg)
+    names = [node for node in walk(arg) if isinstance(node, t.Name)]
+    shapes = [binder.shape(name, binder.bind(name)) for name in names]
+    is_double = any(shape.type is Type.REAL and shape.scale is None for shape in shapes)
+    return expr if is_double else a.Call("round", (expr,))
 
 
 def _quotient(binder: Binder, node: t.Node, left: t.Node, right: t.Node) -> a.Expr:

@@ -10,7 +10,7 @@ import calendar
 import datetime as dt
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -42,11 +42,15 @@ _DIRECTIVES = {
 }
 """What the directives of a format tell of a moment."""
 _PARTS = (
-    ("hour", "HIp", "TIMESTAMP '2000-01-01' + to_hours(x)"),
-    ("isodow", "aAwu", "DATE '2023-12-31' + CAST(x AS INTEGER)"),
-    ("month", "mbB", "make_date(2000, x, 1)"),
+    ({"hour": 1}, "HIp", "TIMESTAMP '2000-01-01' + to_hours(x)"),
+    ({"isodow": 1}, "aAwu", "DATE '2023-12-31' + CAST(x AS INTEGER)"),
+    ({"month": 1}, "mbB", "make_date(2000, x, 1)"),
+    ({"day": 1}, "d", "make_date(2000, 1, x)"),
+    ({"isodow": 24, "hour": 1}, "aAwuHIp", "TIMESTAMP '2023-12-31' + to_hours(x)"),
+    ({"hour": 60, "minute": 1}, "HIpM", "TIMESTAMP '2000-01-01' + to_minutes(x)"),
 )
-"""A part of a moment, the directives that tell nothing else, and some moment with that part."""
+"""Parts of a moment with what each counts in a number of theirs, the directives that tell nothing
+else, and some moment with those parts."""
 
 _FIRST_LETTERS = {4: "%Y", 7: "%Y-%m", 10: "%Y-%m-%d", 13: "%Y-%m-%d %H", 16: "%Y-%m-%d %H:%M"}
 """How many letters of '2024-02-29 12:30:00' are a format of their own."""
@@ -68,9 +72,10 @@ def bind_strftime(binder: Binder, node: t.Node, arg: t.Node, pattern: str) -> a.
     if all_read and units and not few_days and shape.type in (Type.DATE, Type.TIMESTAMP):
         whole: a.Expr = a.Call(f"trunc {[*filter(None, units)][-1]}", (expr,))
         text = "x"
-        for part, only, moment in _PARTS:
-            if letters <= set(only) and (part != "hour" or shape.type is Type.TIMESTAMP):
-                whole, text = a.Call(part, (expr,)), moment
+        for parts, only, moment in _PARTS:
+            if letters <= set(only) and ("hour" not in parts or shape.type is Type.TIMESTAMP):
+                whole, text = _number_of_parts(expr, parts), moment
+                break
         if case := _case_of_texts(binder, arg, whole, f"strftime({text}, {literal(pattern)})"):
             return case
     # what a truncation left is listed by itself, however fine the text: '2024-02-01 00:00:00.000'
@@ -83,6 +88,17 @@ def bind_strftime(binder: Binder, node: t.Node, arg: t.Node, pattern: str) -> a.
         "there is no short public list of these texts",
         "declare the ends of the column, or write a coarser format: strftime(d, '%Y-%m')",
     )
+
+
+def _number_of_parts(moment: a.Expr, parts: Mapping[str, int]) -> a.Expr:
+    """Returns the sum of parts of a moment, each times its weight."""
+    terms = [
+        a.Call(part, (moment,))
+        if weight == 1
+        else a.Call("*", (a.Call(part, (moment,)), a.Lit(weight, Type.INTEGER)))
+        for part, weight in parts.items()
+    ]
+    return terms[0] if len(terms) == 1 else a.Call("+", tuple(terms))
 
 
 def format_of_letters(place: Sequence[t.Node]) -> str | None:
@@ -158,12 +174,16 @@ def bind_time_bucket(binder: Binder, node: t.FunctionCall) -> a.Expr:
     start = public_value(of)
     if not isinstance(start, dt.date):
         raise refuse(node, "DuckDB has no such bucket", _BUCKETS)
+    upper = shape.upper
+    if shape.type is Type.DATE and isinstance(start, dt.datetime):  # from a moment on
+        upper = dt.datetime(upper.year, upper.month, upper.day)
+        expr = a.Call("midnight", (expr,))
     starts = [start]
-    while starts[-1] <= shape.upper:
+    while starts[-1] <= upper:
         if len(starts) > MOST_BUCKETS:
             raise refuse(node, f"there are more than {MOST_BUCKETS} buckets", "use wider buckets")
         starts.append(_bucket_after(start, width, len(starts)))
-    type_ = shape.type
+    type_ = Type.TIMESTAMP if isinstance(start, dt.datetime) else Type.DATE
     whens = [
         (a.Call("<", (expr, a.Lit(end, type_))), a.Lit(begin, type_))
         for begin, end in itertools.pairwise(starts[:-1])

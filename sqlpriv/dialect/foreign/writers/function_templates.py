@@ -1,8 +1,9 @@
 """Functions of other dialects as DuckDB's expressions: one line each, compared with the manuals.
 
-A name behind @ is a function of DuckDB's, an argument behind # a number, a number that number
-alone. A name may stand in several lines, the first that fits is taken; with arguments that no line
-has, its call is refused.
+A name behind @ is a function of DuckDB's, an argument behind # a number, behind ± one with or
+without a sign, a number that number alone. Words in quotes are parts of dates, of which one is
+given, and stands where a text has $. A name may stand in several lines, the first that fits is
+taken; with arguments that no line has, its call is refused.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from sqlpriv.dialect.foreign.writers.function_writers import (
     is_number,
     parenthesize,
 )
+from sqlpriv.dialect.foreign.writers.moment_writers import unit_word
 
 _TEMPLATES = """
 bigquery mysql spark trino: if(p, x, y) = CASE WHEN p THEN x ELSE y END
@@ -48,7 +50,10 @@ spark snowflake: to_timestamp(x) = CAST(x AS TIMESTAMP)
 bigquery: timestamp(x) = CAST(x AS TIMESTAMP)
 bigquery: datetime(x) = CAST(x AS TIMESTAMP)
 bigquery: unix_date(x) = @date_diff('day', DATE '1970-01-01', x)
-mysql spark: unix_timestamp(x) = @epoch(@date_trunc('second', x))
+mysql spark: unix_timestamp(x) = CAST(@epoch(@date_trunc('second', CAST(x AS TIMESTAMP))) AS BIGINT)
+postgres: date_part('epoch', x) = @epoch(x)
+snowflake: date_part('epoch_second', x) = CAST(@epoch(@date_trunc('second', x)) AS BIGINT)
+snowflake: date_part('epoch_millisecond', x) = @epoch_ms(x)
 snowflake spark: position(y, x) = @strpos(x, y)
 mysql: mid(x, n, m) = @substring(x, n, m)
 mysql: isnull(x) = CASE WHEN x IS NULL THEN 1 ELSE 0 END
@@ -91,12 +96,12 @@ tsql: datefromparts(y, m, d) = @make_date(y, m, d)
 spark: make_date(y, m, d) = @make_date(y, m, d)
 postgres: make_date(y, m, d) = @make_date(y, m, d)
 postgres: to_timestamp(x) = @to_timestamp(x)
-bigquery: unix_seconds(x) = @epoch(@date_trunc('second', x))
-mysql spark: ucase(x) = @upper(x)
-mysql spark: lcase(x) = @lower(x)
+bigquery spark: unix_seconds(x) = CAST(@epoch(@date_trunc('second', x)) AS BIGINT)
+mysql spark tsql: ucase(x) = @upper(x)
+mysql spark tsql: lcase(x) = @lower(x)
 tsql: len(x) = @length(@rtrim(x, ' '))
 postgres: btrim(x) = @trim(x)
-snowflake: trunc(x) = @trunc(x)
+snowflake postgres: trunc(x) = @trunc(x)
 snowflake: equal_null(x, y) = x IS NOT DISTINCT FROM y
 bigquery spark mysql sqlite: instr(x, y) = @strpos(x, y)
 mysql spark: locate(y, x) = @strpos(x, y)
@@ -122,18 +127,72 @@ mysql: to_days(x) = @date_diff('day', DATE '1970-01-01', x) + 719528
 bigquery mysql: week(x) = (@dayofyear(x) + 6 - @dayofweek(x)) // 7
 mysql: week(x, 0) = (@dayofyear(x) + 6 - @dayofweek(x)) // 7
 snowflake: convert_timezone(z, x) = @timezone(z, CAST(x AS TIMESTAMPTZ))
+snowflake: skew(x) = @skewness(x)
+spark: skewness(x) = @skewness(x) * (@count(x) - 2) / @sqrt(@count(x) * (@count(x) - 1))
+spark: kurtosis(x) = @kurtosis_pop(x)
+bigquery spark: timestamp_seconds(x) = @make_timestamp(CAST(x * CAST(1000000 AS BIGINT) AS BIGINT))
+bigquery spark: timestamp_millis(x) = @make_timestamp(CAST(x * CAST(1000 AS BIGINT) AS BIGINT))
+bigquery spark: timestamp_micros(x) = @make_timestamp(x)
+bigquery spark: unix_millis(x) = @epoch_ms(x)
+bigquery spark: unix_micros(x) = @epoch_us(x)
+spark: unix_date(x) = @date_diff('day', DATE '1970-01-01', x)
+spark: sort_array(x) = @list_sort(x)
+spark: date_part('dayofweek dow', x) = @dayofweek(x) + 1
+spark: date_part('dayofweek_iso dow_iso', x) = @isodow(x)
+spark: date_part('yearofweek', x) = @isoyear(x)
+spark: date_part('week', x) = @week(x)
+spark trino: date_part('doy', x) = @dayofyear(x)
+mysql: time_to_sec(x) = CAST(@epoch(x) AS BIGINT)
+mysql: timediff(x, y) = x - y
+mysql: period_diff(x, y) = (x // 100 - y // 100) * 12 + x % 100 - y % 100
+mysql: makedate(y, 1) = @make_date(y, 1, 1)
+mysql: makedate(y, d) = @make_date(y, 1, 1) + CAST(d - 1 AS INT)
+mysql: week(x, 1) = (@dayofyear(x) + 7 - @isodow(x)) // 7 \
+    + CASE WHEN @isodow(@date_trunc('year', x)) BETWEEN 2 AND 4 THEN 1 ELSE 0 END
+mysql: yearweek(x, 1) = @yearweek(x)
+mysql: yearweek(x) = @year(@date_trunc('week', x + INTERVAL 1 DAY) - INTERVAL 1 DAY) * 100 \
+    + (@dayofyear(@date_trunc('week', x + INTERVAL 1 DAY) - INTERVAL 1 DAY) + 6) // 7
+bigquery snowflake: last_day(x, 'month') = @last_day(x)
+bigquery snowflake: last_day(x, 'year') = @last_day(@date_trunc('year', x) + INTERVAL 11 MONTH)
+bigquery snowflake: last_day(x, 'quarter') = @last_day(@date_trunc('quarter', x) + INTERVAL 2 MONTH)
+snowflake: last_day(x, 'week') = CAST(@date_trunc('week', x) + INTERVAL 6 DAY AS DATE)
+bigquery snowflake spark tsql: last_day(x) = @last_day(x)
+tsql: eomonth(x) = @last_day(x)
+tsql: eomonth(x, ±n) = @last_day(x + INTERVAL n MONTH)
+tsql: datepart('week', x) = (@dayofyear(x) + 6 + @dayofweek(@date_trunc('year', x))) // 7
+tsql: datepart('weekday', x) = @dayofweek(x) + 1
+tsql: datepart('dayofyear', x) = @dayofyear(x)
+tsql: datepart('iso_week', x) = @week(x)
+tsql: datename('month', x) = @monthname(x)
+tsql: datename('weekday', x) = @dayname(x)
+tsql: datename('year quarter day hour', x) = @same_text(@$(x))
+tsql: date_bucket('month', 1, x) = @date_trunc('month', x)
+tsql: date_bucket('week day hour minute', #n, x) = \
+    @time_bucket(INTERVAL n $, x, TIMESTAMP '1900-01-01')
+tsql: dayofweek(x) = @dayofweek(x) + 1
+tsql: ifnull(x, y) = @coalesce(x, y)
+snowflake: time_slice(x, 1, 'week month quarter year') = @date_trunc('$', x)
+snowflake: time_slice(x, 1, 'week month quarter year', 'start') = @date_trunc('$', x)
+snowflake: time_slice(x, #n, 'day hour minute second') = \
+    @time_bucket(INTERVAL n $, x, TIMESTAMP '1970-01-01')
+snowflake: time_slice(x, #n, 'day hour minute second', 'start') = \
+    @time_bucket(INTERVAL n $, x, TIMESTAMP '1970-01-01')
 spark: isnull(x) = x IS NULL
 spark: isnotnull(x) = x IS NOT NULL
 spark: collect_set(x) = @array_agg(DISTINCT x ORDER BY x) FILTER (WHERE x IS NOT NULL)
 bigquery snowflake mysql tsql spark: left(x, #n) = @left(x, n)
 bigquery snowflake mysql tsql spark: right(x, #n) = @right(x, n)
-spark: date_add(x, #n) = CAST(x AS DATE) + n
-spark: date_sub(x, #n) = CAST(x AS DATE) - n
-oracle snowflake: trunc(x, 0) = @trunc(x)
-oracle snowflake: trunc(x, #n) = @trunc(x * @pow(10, n)) / @pow(10, n)
-oracle snowflake: trunc(x, -1) = @trunc(x / 10) * 10
-oracle snowflake: trunc(x, -2) = @trunc(x / 100) * 100
-oracle snowflake: trunc(x, -3) = @trunc(x / 1000) * 1000
+spark: date_add(x, ±n) = CAST(x AS DATE) + n
+spark: date_sub(x, ±n) = CAST(x AS DATE) - n
+spark: date_add(x, n) = CAST(x AS DATE) + CAST(n AS INT)
+spark: date_sub(x, n) = CAST(x AS DATE) - CAST(n AS INT)
+mysql: adddate(x, n) = x + @to_days(CAST(n AS INT))
+mysql: subdate(x, n) = x - @to_days(CAST(n AS INT))
+oracle snowflake postgres: trunc(x, 0) = @trunc(x)
+oracle snowflake postgres: trunc(x, #n) = @trunc(x * @pow(10, n)) / @pow(10, n)
+oracle snowflake postgres: trunc(x, -1) = @trunc(x / 10) * 10
+oracle snowflake postgres: trunc(x, -2) = @trunc(x / 100) * 100
+oracle snowflake postgres: trunc(x, -3) = @trunc(x / 1000) * 1000
 """
 """Lines of dialects: the function with its arguments, and what DuckDB writes."""
 _LINE = re.compile(r"([\w ]+): (\w+)\((.*?)\) = (.*)")
@@ -161,16 +220,20 @@ def _writer(lines: list[tuple[list[str], str]]) -> Writer:
         names, text = next(fitting, ([], ""))
         if not text:
             return None
-        by_name = {name.lstrip("#"): arg for name, arg in zip(names, args, strict=True)}
+        by_name = {name.lstrip("#±"): arg for name, arg in zip(names, args, strict=True)}
+        words = [unit_word(arg) for name, arg in by_name.items() if name.startswith("'")]
 
         def fill(node: exp.Expr) -> exp.Expr:
             if isinstance(node, exp.Column):
                 arg = by_name[node.name].copy()
+                if isinstance(node.parent, exp.Interval):
+                    return exp.Literal.string(arg.sql("duckdb"))
                 return parenthesize(arg) if isinstance(node.parent, exp.Binary) else arg
             if isinstance(node, exp.Anonymous):
                 node.set("this", str(node.this).removeprefix(_OURS))
             return node
 
+        text = text.replace("$", words[0]) if words else text
         tree: exp.Expr = sqlglot.parse_one(text, read="duckdb").transform(fill)
         return exp.Paren(this=tree) if isinstance(tree, exp.Binary) else tree
 
@@ -178,13 +241,15 @@ def _writer(lines: list[tuple[list[str], str]]) -> Writer:
 
 
 def _fit(names: list[str], args: Arguments) -> bool:
-    """Returns whether a call has as many arguments, and numbers where a line has them."""
+    """Returns whether a call has as many arguments, and numbers and words where a line has them."""
     if len(names) != len(args):
         return False
     for name, arg in zip(names, args, strict=True):
-        wanted = name.lstrip("-")
-        if (name.startswith("#") and not is_number(arg)) or (
-            wanted.isdecimal() and arg.sql("duckdb") != name
+        number = arg.this if name.startswith("±") and isinstance(arg, exp.Neg) else arg
+        if (
+            (name[0] in "#±" and not is_number(number))
+            or (name.startswith("'") and unit_word(arg) not in name.strip("'").split())
+            or (name.lstrip("-").isdecimal() and arg.sql("duckdb") != name)
         ):
             return False
     return True

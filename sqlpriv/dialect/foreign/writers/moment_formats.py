@@ -11,8 +11,13 @@ import re
 
 from sqlglot import exp
 
-from sqlpriv.dialect.foreign.writers.function_writers import Arguments, Writer, joined_texts
-from sqlpriv.dialect.marks import as_day, duckdb_call
+from sqlpriv.dialect.foreign.writers.function_writers import (
+    Arguments,
+    Writer,
+    joined_texts,
+    parenthesize,
+)
+from sqlpriv.dialect.marks import as_day, duckdb_call, function_name
 
 _COMMON = "%Y=%Y %y=%y %m=%m %d=%d %H=%H %I=%I %S=%S %p=%p %j=%j %b=%b %a=%a %T=%H:%M:%S %%=%%"
 _WORDS = {
@@ -93,6 +98,26 @@ def moment_format(dialect: str, *, format_first: bool = False) -> Writer:
     return write
 
 
+def moment_of_seconds(dialect: str) -> Writer:
+    """Writes FROM_UNIXTIME: a moment, in UTC; behind a format, and in Spark always, its text."""
+
+    def write(args: Arguments) -> exp.Expr | None:
+        if len(args) not in (1, 2):
+            return None
+        million = exp.cast(exp.Literal.number(1_000_000), "BIGINT")
+        micros = exp.Mul(this=parenthesize(args[0]), expression=million)
+        moment = duckdb_call("make_timestamp", exp.cast(micros, "BIGINT"))
+        inside = args[0].this if isinstance(args[0], exp.Cast) else None
+        if function_name(inside) == "epoch" and inside is not None:  # of UNIX_TIMESTAMP(x)
+            moment = inside.expressions[0]
+        if dialect == "mysql" and len(args) == 1:
+            return moment
+        text = args[1] if len(args) == 2 else exp.Literal.string("yyyy-MM-dd HH:mm:ss")
+        return moment_format(dialect)([moment, text])
+
+    return write
+
+
 def _format_part(moment: exp.Expr, pattern: str) -> exp.Expr:
     text = exp.Literal.string(pattern)
     return duckdb_call("strftime", moment, text) if "%" in pattern else text
@@ -104,12 +129,18 @@ def day_of_text(dialect: str, *, format_first: bool = False) -> Writer:
     def write(args: Arguments) -> exp.Expr | None:
         if len(args) == 1 and dialect in ("snowflake", "spark"):
             return as_day(args[0])
-        if len(args) != 2 or not all(isinstance(x, exp.Literal) and x.is_string for x in args):
+        if len(args) != 2:
             return None
-        text, pattern = (str(arg.this) for arg in (reversed(args) if format_first else args))
-        written = strftime_format(
-            dialect, pattern.replace("MON", "Mon")
-        )  # a name is read in any case
+        value, form = reversed(args) if format_first else args
+        if not isinstance(form, exp.Literal):
+            return None
+        # a name is read in any case
+        written = strftime_format(dialect, str(form.this).replace("MON", "Mon"))
+        if _writes_days(value) and written == "%Y-%m-%d":
+            return as_day(value)
+        if not isinstance(value, exp.Literal) or not value.is_string:
+            return None
+        text = str(value.this)
         try:
             day = dt.datetime.strptime(text, written or "%").date()  # a day has no zone
         except ValueError:
@@ -117,6 +148,13 @@ def day_of_text(dialect: str, *, format_first: bool = False) -> Writer:
         return as_day(exp.Literal.string(day.isoformat()))
 
     return write
+
+
+def _writes_days(node: exp.Expr) -> bool:
+    """Returns whether a text is made of a moment as DuckDB reads a day, '2024-02-01'."""
+    call = node.unnest()
+    form = call.expressions[1].name if function_name(call) == "strftime" else ""
+    return bool(re.fullmatch(r"(%Y|\d{4})-(%m|\d\d)-(%d|\d\d)", form))
 
 
 def moment_of_text(args: Arguments) -> exp.Expr | None:

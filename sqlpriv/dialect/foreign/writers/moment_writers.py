@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from sqlglot import exp
 
 from sqlpriv.dialect.foreign.writers.function_writers import (
     Arguments,
     Writer,
-    is_number,
     parenthesize,
 )
 from sqlpriv.dialect.marks import as_day, duckdb_call, function_name
@@ -18,8 +18,9 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 PARTS = frozenset({"year", "quarter", "month", "day", "hour", "minute"})
 """Parts of dates that every dialect counts alike."""
 UNITS = frozenset({"year", "quarter", "month", "day", "week", "hour", "minute", "second"})
-_SHORT_WORDS = """mm=month mon=month m=month yyyy=year yy=year qq=quarter dd=day d=day hh=hour
-    mi=minute ss=second isoweek=week"""
+_SHORT_WORDS = """mm=month mon=month m=month yyyy=year yy=year qq=quarter q=quarter dd=day d=day
+    hh=hour mi=minute n=minute ss=second s=second wk=week ww=week isoweek=week isowk=iso_week
+    isoww=iso_week dw=weekday dy=dayofyear"""
 _SHORT = dict(entry.split("=") for entry in _SHORT_WORDS.split())
 """Short words for parts of dates, and BigQuery's for a week that begins on Monday."""
 
@@ -47,11 +48,7 @@ def date_part(parts: frozenset[str]) -> Writer:
     def write(args: Arguments) -> exp.Expr | None:
         if len(args) != 2 or unit_word(args[0]) not in parts:
             return None
-        if unit_word(args[0]) == "weekday":  # from 1, Sunday
-            place = duckdb_call("dayofweek", args[1])
-            return exp.Paren(this=exp.Add(this=place, expression=exp.Literal.number(1)))
-        part = unit_word(args[0]).removeprefix("iso_")
-        return duckdb_call("date_part", exp.Literal.string(part), args[1])
+        return duckdb_call("date_part", exp.Literal.string(unit_word(args[0])), args[1])
 
     return write
 
@@ -113,7 +110,6 @@ def date_diff(order: str, *, weeks: bool = False) -> Writer:
             return None
         by_letter = dict(zip(order, args, strict=True))
         unit = unit_word(by_letter["u"]) if "u" in by_letter else "day"
-        unit = "week" if unit in ("ww", "wk") else unit
         if unit not in UNITS:
             return None
         ends = [with_days_read(by_letter[letter]) for letter in "fl"]
@@ -123,7 +119,9 @@ def date_diff(order: str, *, weeks: bool = False) -> Writer:
             ends = [_next_day(end) for end in ends]
         mondays = [duckdb_call("date_trunc", exp.Literal.string("week"), end) for end in ends]
         days = duckdb_call("date_diff", exp.Literal.string("day"), *mondays)
-        return exp.Paren(this=exp.IntDiv(this=days, expression=exp.Literal.number(7)))
+        number = exp.Paren(this=exp.IntDiv(this=days, expression=exp.Literal.number(7)))
+        number.meta[_WEEKS_OF] = [by_letter["f"], ends[1]]
+        return number
 
     return write
 
@@ -184,11 +182,8 @@ def move_by_interval(order: str, sign: type[exp.Expr]) -> Writer:
         interval = by_letter.get("i")
         if interval is None:
             unit, size = unit_word(by_letter["u"]), by_letter["n"]
-            if unit not in UNITS or not isinstance(size, exp.Literal | exp.Neg):
-                return None
-            text = size.sql("duckdb")
-            interval = exp.Interval(this=exp.Literal.string(text), unit=exp.Var(this=unit))
-        if not isinstance(interval, exp.Interval):
+            interval = interval_of(size, unit) if unit in UNITS else None
+        if not isinstance(interval, exp.Interval) and not function_name(interval).startswith("to_"):
             return None
         moment = parenthesize(with_days_read(by_letter["m"]))
         return exp.Paren(this=sign(this=moment, expression=interval))
@@ -196,16 +191,32 @@ def move_by_interval(order: str, sign: type[exp.Expr]) -> Writer:
     return write
 
 
+_WEEKS_OF = "weeks_of"
+"""Of a number of weeks, in its `meta`: the moments that they lie between."""
+
+
+def interval_of(size: exp.Expr, unit: str) -> exp.Expr:
+    """Returns so many units as an interval, of a number that is written or computed."""
+    number = size.unnest()
+    if isinstance(number, exp.Literal | exp.Neg):
+        return exp.Interval(this=exp.Literal.string(number.sql("duckdb")), unit=exp.Var(this=unit))
+    whole = exp.Cast(this=size, to=exp.DataType(this=exp.DType.INT))
+    return duckdb_call(f"to_{unit}s", whole)
+
+
 def move_from_beginning(args: Arguments) -> exp.Expr | None:
-    """SQL Server's DATEADD; DATEADD(month, DATEDIFF(month, 0, x), 0) is the month's beginning."""
+    """SQL Server's DATEADD; DATEADD(month, DATEDIFF(month, 0, x), 0) is the month's beginning. Its
+    0 is a Monday, and a week of DATEDIFF begins on Sunday, the day before."""
     if len(args) != 3 or str(args[2]) != "0":
         return move_by_interval("unm", exp.Add)(args)
     unit, distance = unit_word(args[0]), args[1]
     since = distance.expressions if isinstance(distance, exp.Anonymous) else []
-    is_difference = distance.name == "date_diff" and unit in ("year", "quarter", "month", "day")
-    if not is_difference or unit_word(since[0]) != unit or str(since[1]) != "0":
+    if unit == "week" and (ends := distance.meta.get(_WEEKS_OF)):
+        since = [args[0], *ends]
+    elif distance.name != "date_diff" or unit_word(since[0]) != unit or unit == "second":
         return None
-    return duckdb_call("date_trunc", since[0], since[2])
+    from_zero = str(since[1]) == "0"
+    return duckdb_call("date_trunc", exp.Literal.string(unit), since[2]) if from_zero else None
 
 
 def with_days_read(node: exp.Expr) -> exp.Expr:
@@ -253,7 +264,11 @@ def _day_in_month(moment: exp.Expr, *, with_times: bool) -> exp.Expr:
         this=duckdb_call("epoch", moment.copy()), expression=duckdb_call("epoch", start)
     )
     of_day = exp.Div(this=exp.Paren(this=seconds), expression=exp.Literal.number(86400))
-    return exp.Paren(this=exp.Add(this=day, expression=of_day))
+    within = duckdb_call("least", duckdb_call("greatest", of_day, exp.Literal.number(0)), _ONE)
+    return exp.Paren(this=exp.Add(this=day, expression=within))
+
+
+_ONE = exp.Literal.number(1)
 
 
 def months_later(args: Arguments) -> exp.Expr | None:
@@ -300,21 +315,34 @@ def moment_bins(args: Arguments) -> exp.Expr | None:
     return duckdb_call("time_bucket", width, *args[1:])
 
 
-def time_slice(args: Arguments) -> exp.Expr | None:
-    """Snowflake's TIME_SLICE(x, 15, 'MINUTE'), from 1970 on; its weeks are left out."""
-    if len(args) != 3 or not is_number(args[1]):
-        return None
-    unit = unit_word(args[2])
-    if unit not in ("day", "hour", "minute", "second"):
-        return None
-    size = exp.Interval(this=exp.Literal.string(str(args[1].this)), unit=exp.Var(this=unit))
-    origin = exp.Cast(this=exp.Literal.string("1970-01-01"), to=exp.DataType.build("TIMESTAMP"))
-    return duckdb_call("time_bucket", size, args[0], origin)
+_MONDAY_FIRST = ("mo", "tu", "we", "th", "fr", "sa", "su")
 
 
-def name_of_part(args: Arguments) -> exp.Expr | None:
-    """DATENAME(month, x) and DATENAME(weekday, x)."""
-    names = {"month": "monthname", "weekday": "dayname"}
-    if len(args) != 2 or unit_word(args[0]) not in names:
+def next_day(args: Arguments) -> exp.Expr | None:
+    """NEXT_DAY(x, 'Mon'): the first Monday behind x."""
+    return _day_beside(args, lambda place: (place, place + 7))
+
+
+def previous_day(args: Arguments) -> exp.Expr | None:
+    """Snowflake's PREVIOUS_DAY(x, 'Mon'): the last Monday before x."""
+    return _day_beside(args, lambda place: (place + 1, place))
+
+
+def _day_beside(args: Arguments, distances: Callable[[int], tuple[int, int]]) -> exp.Expr | None:
+    """Writes the beginning of the week of an earlier day, and so many days later.
+
+    Args:
+        args: The moment, and the name of a day.
+        distances: Of the day's place in a week, 0 for Monday: how many days before the moment that
+            earlier day is, and how many days later it goes on.
+    """
+    name = args[1].name.lower()[:2] if len(args) == 2 and isinstance(args[1], exp.Literal) else ""
+    if name not in _MONDAY_FIRST:
         return None
-    return duckdb_call(names[unit_word(args[0])], args[1])
+    before, after = (
+        exp.Interval(this=exp.Literal.string(str(days)), unit=exp.Var(this="DAY"))
+        for days in distances(_MONDAY_FIRST.index(name))
+    )
+    earlier = exp.Sub(this=as_day(args[0]), expression=before)
+    week = duckdb_call("date_trunc", exp.Literal.string("week"), earlier)
+    return as_day(exp.Paren(this=exp.Add(this=week, expression=after)))

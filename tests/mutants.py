@@ -90,6 +90,13 @@ MUTANTS = (
         ORACLES,
     ),
     Mutant(
+        "moments of other units are cast so that a row far away raises an error",
+        K + "sql/dialect.py",
+        '"moment of units": "TRY_CAST({0} AS TIMESTAMP)"',
+        '"moment of units": "CAST({0} AS TIMESTAMP)"',
+        "tests/kernel/sql/test_moment_units.py",
+    ),
+    Mutant(
         "NaN is a number",
         "udfs/number.sql",
         "CASE WHEN isnan(x) THEN NULL ELSE x END",

@@ -40,6 +40,7 @@ TYPES: Mapping[str, tuple[str, ...]] = {
     "DATE": ("'1969-12-31'", "'2000-02-29'", "'2024-12-30'"),
     "TIMESTAMP": ("'1969-12-31 23:59:59'", "'2000-02-29 12:30:00'", "'2024-12-30 00:00:00'"),
     "TIMESTAMPTZ": ("'1969-12-31 23:59:59+00'", "'2000-02-29 12:30:00+00'"),
+    "TIMESTAMP_NS": ("'1969-12-31 23:59:59'", "'2000-02-29 12:30:00'", "'2024-12-30 00:00:00'"),
     "TIME": ("'00:00:00'", "'12:30:00'", "'23:59:59'"),
     "UUID": ("'00000000-0000-0000-0000-000000000001'", "'00000000-0000-0000-0000-0000000000ff'"),
     "INTEGER[]": ("[1, 2]", "[]"),
@@ -59,6 +60,7 @@ LITERALS = {
     "BOOLEAN": "true",
     "DATE": "DATE '2000-02-29'",
     "TIMESTAMP": "TIMESTAMP '2000-02-29 12:30:00'",
+    "TIMESTAMP_NS": "TIMESTAMP '2000-02-29 12:30:00'",
     "TIMESTAMPTZ": "TIMESTAMPTZ '2000-02-29 12:30:00+00'",
     "TIME": "TIME '12:30:00'",
     "UUID": "UUID '00000000-0000-0000-0000-000000000001'",
@@ -251,6 +253,8 @@ or charged; an empty cell: DuckDB has no such operation, either. Made by
   listed or added up as stored.
 - A NaN is read as NULL, and so is an infinite TIMESTAMPTZ.
 - A TIMESTAMPTZ is read in UTC, and keys of it are shown in UTC.
+- A TIMESTAMP_NS is read in whole microseconds, and a TIMESTAMP_S or TIMESTAMP_MS as a TIMESTAMP;
+  one beyond the ends of a TIMESTAMP is NULL. Keys and quantiles of them are TIMESTAMPs.
 - MIN, MAX and quantiles of a TIME are to the minute.
 - SUM, MIN, MAX and discrete quantiles of whole numbers are BIGINT. In DuckDB a SUM is HUGEINT, and
   MIN of the column's type. SUM, MIN, MAX and quantiles of DECIMALs are DECIMALs of 38 digits, with

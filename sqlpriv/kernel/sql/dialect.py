@@ -163,6 +163,7 @@ _DUCKDB_FORMS = {
     "counted": "encode(octet_length({0}) || ':') || {0}",
     "sane": SANE,
     "zoned": "make_timestamp(epoch_us({0}))",
+    "moment of units": "TRY_CAST({0} AS TIMESTAMP)",
     "shift": "{0} + to_months({1}) + to_days({2}) + to_microseconds({3})",
     "like": "{0} LIKE {1}",
     "ilike": "{0} ILIKE {1}",
@@ -256,6 +257,7 @@ _SPARK_FORMS = _DUCKDB_FORMS | {
     "counted": "octet_length({0}) || ':' || {0}",
     "sane": _SANE,
     "zoned": "CAST({0} AS TIMESTAMP_NTZ)",
+    "moment of units": "TRY_CAST({0} AS TIMESTAMP_NTZ)",
     "shift": "CAST({0} AS TIMESTAMP_NTZ) + make_ym_interval(0, {1})"
     " + make_dt_interval({2}, 0, 0, CAST({3} AS DECIMAL(38,0)) / 1000000)",
     # per character, as DuckDB folds; "Σ" and "İ" are folded by what is next to them, or to two

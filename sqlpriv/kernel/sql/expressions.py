@@ -12,7 +12,7 @@ from sqlpriv.kernel.terms.operations import (
     COMPARISONS,
     NUMBERS,
     OPERATIONS,
-    ZONED,
+    STORED_MOMENTS,
     check,
     fits_decimal,
 )
@@ -77,8 +77,8 @@ class Expressions:
         if not isinstance(expr, a.Col):
             return self.value(expr)
         wide, text = self.cast_type(expr), self.texts[expr.name.lower()]
-        if self.columns[expr.name.lower()].sql_type.upper() in ZONED:
-            return self.dialect.form("zoned", text)
+        if form := STORED_MOMENTS.get(self.columns[expr.name.lower()].sql_type.upper()):
+            return self.dialect.form(form, text)
         return self.dialect.cast(text, wide) if wide else text
 
     def cast_type(self, expr: a.Expr) -> str | None:

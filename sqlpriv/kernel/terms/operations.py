@@ -185,16 +185,21 @@ OPERATIONS: dict[str, Operation] = {
     **_operations({Type.DATE}, Type.TIMESTAMP, {"midnight": f"CAST({SANE} AS TIMESTAMP)"}, "value"),
 }
 
-ZONED = ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ")
-"""Moments that are stored in UTC, and read so, in whatever zone the engine shows them. Infinite
-ones become NULL, as `epoch_us` of them is."""
+STORED_MOMENTS = dict.fromkeys(
+    ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ"), "zoned"
+) | dict.fromkeys(("TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"), "moment of units")
+"""Types of moments that are stored otherwise than a TIMESTAMP → the form that makes one of them.
+Those of a zone are stored in UTC, and read so, in whatever zone the engine shows them; infinite
+ones become NULL, as `epoch_us` of them is. Claim: the others are read in whole microseconds, and
+no row can raise an error: seconds and milliseconds reach beyond the ends of a TIMESTAMP, where the
+engine's plain cast raises one, and TRY_CAST gives NULL."""
 
 # For each type: the names that DuckDB has for it, and the literals that it takes.
 _NAMES: Mapping[Type, str] = {type_: type_.upper() for type_ in Type} | {
     Type.INTEGER: "TINYINT SMALLINT INTEGER BIGINT HUGEINT UTINYINT USMALLINT UINTEGER UBIGINT",
     Type.REAL: "FLOAT DOUBLE DECIMAL",
     Type.TEXT: "VARCHAR ENUM UUID",
-    Type.TIMESTAMP: "TIMESTAMP TIMESTAMPTZ",
+    Type.TIMESTAMP: "TIMESTAMP TIMESTAMPTZ TIMESTAMP_S TIMESTAMP_MS TIMESTAMP_NS",
 }
 _LITERALS = dict(
     zip(Type, (int, int | float, str, bool, dt.date, dt.datetime, dt.time), strict=True)

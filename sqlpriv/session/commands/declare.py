@@ -98,7 +98,7 @@ def _contract_change(
             of = _column(contract, action.column)
             required = not isinstance(action, decl.SetDomainReferences) and action.required
             domain = domain_body(_domain(kernel, of, action), required)
-            message = f"the domain of {table}.{of.name} is declared"
+            message = f"the domain of {table}.{of.name} is declared{_end_at_midnight(of, action)}"
             return {"domains": {**body["domains"], of.name.lower(): domain}}, message
     raise DeclarationError("this is no declaration of a table")
 
@@ -269,6 +269,20 @@ def _domain(
     if lower > upper:  # type: ignore[operator]  # both are of the column's type
         raise DeclarationError("a privacy domain BETWEEN (low, high) needs low <= high")
     return Interval(lower, upper, action.nullable)
+
+
+def _end_at_midnight(column: Column, action: decl.Action) -> str:
+    """Returns what is said of an interval of moments that ends in a bare day; else ''."""
+    upper = action.upper if isinstance(action, decl.SetDomainBetween) else None
+    is_day = isinstance(upper, dt.date) and not isinstance(upper, dt.datetime)
+    if isinstance(upper, str):
+        is_day = len(upper.strip()) == len("2024-12-31")
+    if column.type is not Type.TIMESTAMP or not is_day:
+        return ""
+    return (
+        f": it ends at {upper} 00:00:00, which later moments are read as; for all of that day"
+        f" write '{upper} 23:59:59.999999'"
+    )
 
 
 def _categories(values: Iterable[Value]) -> Categories:

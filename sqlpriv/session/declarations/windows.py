@@ -18,7 +18,7 @@ import pyarrow as pa
 from sqlpriv.errors import DeclarationError, ProgrammingError
 from sqlpriv.kernel.sql.quoting import name
 from sqlpriv.kernel.terms.contract import UNDECLARED, Column, Declared, TableContract, Type
-from sqlpriv.kernel.terms.operations import ZONED
+from sqlpriv.kernel.terms.operations import STORED_MOMENTS
 from sqlpriv.session.access.closed_rows import Window, declared_window
 from sqlpriv.session.access.context import Access
 from sqlpriv.statements import alter_text, literal
@@ -165,4 +165,4 @@ def _rows_before(window: Window, contract: TableContract, access: Access) -> tup
 
 
 def _is_zoned(column: Column) -> bool:
-    return column.sql_type.upper() in ZONED
+    return STORED_MOMENTS.get(column.sql_type.upper()) == "zoned"

@@ -17,7 +17,7 @@ from typing import Any
 
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms.contract import Categories, Column, Interval, TableContract, Type, Value
-from sqlpriv.kernel.terms.operations import MAX_SCALE, ZONED, check_literal
+from sqlpriv.kernel.terms.operations import MAX_SCALE, STORED_MOMENTS, check_literal
 
 MAX_LEVELS = 100_000
 KEPT_SHAPES = 1_024
@@ -103,7 +103,8 @@ def _declared_shape(column: Column, type_: Type) -> Shape:
         shape = Shape(type_, column.domain.lower, column.domain.upper, column.domain.nullable)
     elif isinstance(column.domain, Categories):
         shape = listed_shape(type_, column.domain.labels)
-    is_zoned = column.sql_type.upper() in ZONED if type_ is Type.TIMESTAMP else None
+    form = STORED_MOMENTS.get(column.sql_type.upper())
+    is_zoned = form == "zoned" if type_ is Type.TIMESTAMP else None
     shape = replace(shape, scale=column_scale(column.sql_type), zoned=is_zoned)
     if column.sql_type.upper() == "UUID":
         shape = replace(shape, sql_type="UUID")

@@ -47,6 +47,10 @@ UNKNOWN = {
 """By kind of aggregate whose domain is known: why it is NULL, and what to write."""
 HIDDEN = f"noise hides {{}}, where 0 stands: only the upper end of an interval is known; {_MORE}"
 DIVIDED = f"± of {{}} is not known where noise may make what it is divided by 0; {_MORE}"
+FEW = (
+    "± of {} holds for 95 % of all groups, those without ± counted; noise decides which few have "
+    f"one, and of these fewer may hold; {_MORE}"
+)
 RULES = (LONG_TAILS, UNSEEN, *dict.fromkeys(UNKNOWN.values()), HIDDEN, ON_AVERAGE)
 """What a note says of the aggregates that are listed in it, the worst first."""
 NOTED = (*UNKNOWN, "sum")
@@ -67,6 +71,26 @@ def division_notes(output: Output, rows: pa.Table, halves: list[int]) -> tuple[s
         if blanks > 0 and is_number and uncertain_divisors(output.items[number]):
             names.append(output.names[number])
     return (DIVIDED.format(listing(names)),) if names else ()
+
+
+def few_stated_notes(output: Output, rows: pa.Table, halves: list[int]) -> tuple[str, ...]:
+    """Returns which outputs have a half-width in less than a third of their rows.
+
+    Where an interval would reach over all that is possible none is stated, and it holds. So of G
+    groups .05 G intervals may fail, all of them among the K that are stated: of these 1 - .05 G / K
+    hold at least, which is less than .85 where K < G / 3. It is those groups whose count, or
+    divisor, noise made look large. (Random cells: .97 of those stated held where .5 to .7 of the
+    groups had none, .91 where .7 to .9 had none, .87 beyond.)
+
+    Args:
+        output, rows, halves: As of `division_notes`.
+    """
+    names = []
+    for at, number in enumerate(halves, len(output.items)):
+        stated = rows.num_rows - rows.column(at).null_count
+        if 0 < 3 * stated < rows.num_rows:
+            names.append(output.names[number])
+    return (FEW.format(listing(names)),) if names else ()
 
 
 def without_unknown(recipe: Recipe, estimate: Estimate) -> Estimate:

@@ -39,7 +39,7 @@ from sqlpriv.answer.cell_engine import (
     rehearsed_cells,
 )
 from sqlpriv.answer.integers.whole_counts import bias_note, make_counts_whole
-from sqlpriv.answer.interval_notes import division_notes, interval_notes
+from sqlpriv.answer.interval_notes import division_notes, few_stated_notes, interval_notes
 from sqlpriv.answer.means import Moments
 from sqlpriv.answer.named_outputs import are_named, named_columns
 from sqlpriv.answer.shared_noise import shift_columns, tells_shifts
@@ -139,6 +139,7 @@ def answer(
     rows = arrow.without_far_moments(rows)
     notes = (*remarks, *failures, *interval_notes(output, figures.moments))
     notes = (*notes, *division_notes(output, rows, halves))
+    notes = (*notes, *few_stated_notes(output, rows, halves))
     if _has_empty_cells(output, rows):
         notes = (*notes, *null_rule(output))
     return replace(_answer_of(rows, output, halves), notes=notes)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from support.exact_people import planned
 
-from sqlpriv.answer.interval_notes import interval_notes
+from sqlpriv.answer.interval_notes import few_stated_notes, interval_notes
 from sqlpriv.answer.means import Moments
 from sqlpriv.kernel.proof import noise
 from sqlpriv.session.session import Session
@@ -52,6 +53,18 @@ def test_groups_of_which_nothing_is_known_are_counted() -> None:
         moments = {output.recipes[0]: Moments(n, zero, zero, 1.0, 100.0, 0.0, 2.0)}
         notes = "; ".join(interval_notes(output, moments))
         assert ("nothing is known of a in 1 group" in notes) == said
+
+
+@pytest.mark.parametrize(("stated", "said"), [(0, False), (1, True), (2, False), (4, False)])
+def test_the_few_groups_that_have_a_half_width_are_told_of(stated: int, said: bool) -> None:
+    """Of four groups of which one has a ± the 5 % that may fail are all of its own."""
+    output = planned("SELECT race, VARIANCE(income) AS v FROM people GROUP BY race").output
+    half_widths = [9.0] * stated + [None] * (4 - stated)
+    rows = pa.table([[1, 2, 3, 4], [5.0] * 4, pa.array(half_widths, pa.float64())], ["r", "v", "h"])
+    notes = few_stated_notes(output, rows, [1])
+    assert [note.startswith("± of v holds for 95 % of all groups") for note in notes] == [
+        True
+    ] * said
 
 
 def test_figures_wider_than_their_domain_are_null(

@@ -3,7 +3,9 @@
 The same rows are held by a DuckDB vault, read from Parquet where they lie, and read by Spark (left
 out without `--spark`; `examples/spark/serve.sh PORT` starts one on this machine). `--engines` and
 `--kinds` choose some. A file of `--points` gets a line of JSON for each figure; figures that it has
-are not measured again, so that a run which was ended goes on, and all are in the picture.
+are not measured again, so that a run which was ended goes on, and all are in the picture. With
+`--fresh` Spark answers each plain aggregate in a session of its own, as it does sqlpriv's reads:
+what is left between the two is not the session's.
 
 Asked are a stratified count, a sum of a real, the same of units with about two rows of which two
 are kept, of rows joined to their parents, and a synthetic table by AIM. Beside each stands the
@@ -23,7 +25,8 @@ import os
 import resource
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from itertools import count
 from pathlib import Path
 from typing import NamedTuple
@@ -148,15 +151,28 @@ def declared(folder: Path, engine: str, rows: int, url: str) -> sqlpriv.Connecti
     return opened
 
 
+def session_over(files: Mapping[str, tuple[str, ...]], url: str) -> Spark:
+    """Returns a session of Spark with a view of each table."""
+    spark = Spark(url)
+    for table, (path,) in files.items():
+        spark._session.read.parquet(path).createOrReplaceTempView(table)
+    return spark
+
+
 def plain_asker(
-    folder: Path, engine: str, rows: int, url: str
+    folder: Path, engine: str, rows: int, url: str, fresh: bool
 ) -> tuple[Callable[[str], object], Callable[[], None]]:
     """Returns what runs a plain aggregate in the same engine, and what ends it."""
     files = {t: (str(folder / f"{t}-{rows}.parquet"),) for t in ("people", "visits")}
+    if engine == "spark" and fresh:
+
+        def ask(sql: str) -> object:
+            with closing(session_over(files, url)) as spark:
+                return spark.execute(sql)
+
+        return ask, lambda: None
     if engine == "spark":
-        spark = Spark(url)
-        for table, (path,) in files.items():
-            spark._session.read.parquet(path).createOrReplaceTempView(table)
+        spark = session_over(files, url)
         return spark.execute, spark.close
     plain = duckdb.connect()
     for table, (path,) in files.items():
@@ -166,11 +182,11 @@ def plain_asker(
 
 
 def measure(
-    folder: Path, engine: str, rows: int, kinds: Sequence[str], url: str, server: int
+    folder: Path, engine: str, rows: int, kinds: Sequence[str], url: str, server: int, fresh: bool
 ) -> Iterator[Point]:
     """Yields a figure for each of some kinds of statements of one engine over so many rows."""
     epsilon, clock = count(2), Clock(server if engine == "spark" else 0)
-    ask_plainly, end = plain_asker(folder, engine, rows, url)
+    ask_plainly, end = plain_asker(folder, engine, rows, url, fresh)
     with declared(folder, engine, rows, url) as vault:
         for kind in kinds:
             private, sql = ASKED[kind]
@@ -243,6 +259,7 @@ def main() -> None:
     parser.add_argument("--kinds", nargs="+", choices=ASKED, default=[*ASKED])
     parser.add_argument("--points", type=Path, help="a file of figures: read, and added to")
     parser.add_argument("--picture", type=Path)
+    parser.add_argument("--fresh", action="store_true", help="a session for each plain aggregate")
     chosen = parser.parse_args()
     port, _, server = chosen.spark.partition(":")
     url = f"spark://127.0.0.1:{port}"
@@ -261,7 +278,9 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as name:
             write_rows(Path(name), rows)
             for where in (e for e in engines if kinds[e]):
-                for point in measure(Path(name), where, rows, kinds[where], url, int(server or 0)):
+                for point in measure(
+                    Path(name), where, rows, kinds[where], url, int(server or 0), chosen.fresh
+                ):
                     points.append(point)
                     print(line(point), flush=True)
                     if chosen.points:

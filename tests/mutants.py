@@ -803,9 +803,16 @@ MUTANTS = (
     Mutant(
         "a constraint of another schema is believed",
         K + "sql/catalog.sql",
-        "k.table_oid = c.table_oid AND",
-        "k.table_name = c.table_name AND",
+        "(c.table_oid, column_name) IN (SELECT (k.table_oid,",
+        "(c.table_name, column_name) IN (SELECT (k.table_name,",
         GATE,
+    ),
+    Mutant(
+        "the first column of a key of two is taken for unique",
+        K + "sql/catalog.sql",
+        "        AND len(k.constraint_column_names) = 1\n",
+        "",
+        READER,
     ),
     Mutant(
         "labels of an ENUM are public",

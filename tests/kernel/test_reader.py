@@ -448,3 +448,13 @@ def test_labels_of_an_enum_are_not_in_the_catalog(tmp_path: Path) -> None:
         "UNION(p VARCHAR, q DATE)",
     ]
     assert made.columns[1].type is Type.TEXT
+
+
+def test_a_column_is_unique_by_a_key_of_its_own_in_its_own_table(tmp_path: Path) -> None:
+    """A column of a key of two is not unique, nor is one whose namesake elsewhere is."""
+    sql = """CREATE TABLE t (a INTEGER, b INTEGER, c INTEGER UNIQUE, d INTEGER, PRIMARY KEY (a, b),
+            UNIQUE (d, a));
+        CREATE SCHEMA other; CREATE TABLE other.t (d INTEGER UNIQUE)"""
+    write(tmp_path / "v.duckdb", sql)
+    with Reader(tmp_path / "v.duckdb") as reader:
+        assert [table.unique for table in reader.catalog()] == [{"c"}]

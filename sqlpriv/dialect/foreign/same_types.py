@@ -71,8 +71,9 @@ _CUTTING = {
 
 
 def write_cast(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
-    rewriter.check_arguments(node, "this to safe requires_string")
+    rewriter.check_arguments(node, "this to safe requires_string probe_date_format")
     node.set("requires_string", None)
+    node.set("probe_date_format", None)
     kind, arg, sizes = dtype(node), node.this, node.args["to"].expressions
     if rewriter.dialect == "sqlite" and kind in WHOLE_TYPES and function_name(arg) == "strftime":
         part = _PARTS_OF_FORMAT.get(arg.expressions[1].name)

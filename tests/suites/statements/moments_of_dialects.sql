@@ -110,4 +110,12 @@ SELECT skewness(hours) * (COUNT(hours) - 2) / sqrt(COUNT(hours) * (COUNT(hours) 
 SELECT date_add(day, 1 - dayofweek(day)) AS s, COUNT(*) AS n FROM stays GROUP BY 1 HAVING COUNT(*) > 0
 -- plain
 SELECT day - CAST(dayofweek(day) AS INTEGER) AS s, COUNT(*) AS n FROM stays GROUP BY 1;
-SELECT time_bucket(INTERVAL 1 WEEK, day, TIMESTAMP '2023-01-02') AS w, COUNT(*) AS n FROM stays GROUP BY w HAVING n > 0
+SELECT time_bucket(INTERVAL 1 WEEK, day, TIMESTAMP '2023-01-02') AS w, COUNT(*) AS n FROM stays GROUP BY w HAVING n > 0;
+-- mysql
+SELECT ADDDATE(day, INTERVAL 1 DAY) AS a, SUBDATE(day, 2) AS b, TIMESTAMPADD(MONTH, 1, day) AS c, COUNT(*) AS n FROM stays WHERE day < '2023-01-20' GROUP BY a, b, c HAVING n > 0
+-- plain
+SELECT day + 1 AS a, day - 2 AS b, day + INTERVAL 1 MONTH AS c, COUNT(*) AS n FROM stays WHERE day < '2023-01-20' GROUP BY ALL;
+-- snowflake
+SELECT TRUNC(day, 'month') AS m, COUNT(*) AS n FROM stays WHERE day >= TRY_CAST('2023-01-15' AS DATE) GROUP BY m HAVING n > 0
+-- plain
+SELECT date_trunc('month', day) AS m, COUNT(*) AS n FROM stays WHERE day >= '2023-01-15' GROUP BY m

@@ -188,6 +188,7 @@ spark: date_add(x, n) = CAST(x AS DATE) + CAST(n AS INT)
 spark: date_sub(x, n) = CAST(x AS DATE) - CAST(n AS INT)
 mysql: adddate(x, n) = x + @to_days(CAST(n AS INT))
 mysql: subdate(x, n) = x - @to_days(CAST(n AS INT))
+snowflake: trunc(x, 'year quarter month week day') = CAST(@date_trunc('$', x) AS DATE)
 oracle snowflake postgres: trunc(x, 0) = @trunc(x)
 oracle snowflake postgres: trunc(x, #n) = @trunc(x * @pow(10, n)) / @pow(10, n)
 oracle snowflake postgres: trunc(x, -1) = @trunc(x / 10) * 10

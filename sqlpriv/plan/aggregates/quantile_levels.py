@@ -2,8 +2,8 @@
 
 A column with few listed values is its own grid. A wider interval is cut into equal cells, and a
 cell's middle stands for it: the interval form of the exponential mechanism weights candidates by
-their length, and cells of one length need no weights. MIN and MAX are the 1 % and the 99 %
-quantile: the extreme value of one row is nobody's to tell.
+their length, and cells of one length need no weights. MIN and MAX, and the shares 0 and 1, are the
+1 % and the 99 % quantile: the extreme value of one row is nobody's to tell.
 """
 
 from __future__ import annotations
@@ -62,6 +62,8 @@ def requested_rank(call: t.FunctionCall) -> tuple[int, int] | None:
             f"{call.name.upper()} takes a share from 0 to 1",
             f"write {call.name.upper()}(x, 0.25)",
         )
+    if share in (0, 1):  # its score ties all levels of an empty end: it would be any of them
+        return (EXTREME if share == 0 else MAX_RANK - EXTREME), MAX_RANK
     return round(share * MAX_RANK), MAX_RANK
 
 

@@ -8,22 +8,26 @@ computed for each of them, in an engine without private tables.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from sqlpriv.kernel.proof.unit_rows import equated_columns
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Column, TableContract, Type, Value
 from sqlpriv.kernel.terms.operations import columns_read
 from sqlpriv.plan.computed_columns import GROUP
 from sqlpriv.plan.expressions.binder import Binder
+from sqlpriv.plan.expressions.facts.joined_tables import (
+    columns_equated_by_joins,
+    scanned_tables,
+)
 from sqlpriv.plan.expressions.facts.listed_rows import (
     is_of_hours,
     keys_that_pass,
     rows_that_pass,
     values_told_apart,
+    with_any_of,
     with_part,
 )
 from sqlpriv.plan.expressions.facts.value_facts import MAX_LEVELS, Shape
@@ -67,7 +71,7 @@ def existing_combinations(
         for name, (table, column) in binder.homes.items()
         if (home := contract.others.get(table.lower())) is not None and home.public
     }
-    homes = of_tables | _public_homes(groups, binder, contract, relation)
+    homes = of_tables | _public_homes(groups, binder, contract, relation, ("inner", "left"))
     of_keys = (
         *_combinations_of_columns(groups, binder),
         *_combinations_compared(groups, binder),
@@ -75,9 +79,17 @@ def existing_combinations(
     )
     if combinations is None:
         return of_keys
-    lacks = _has_rows_without_partner(relation)
+    met = {scan for scan, is_kept in scanned_tables(relation) if not is_kept}
+    has_lefts = any(is_kept for _, is_kept in scanned_tables(relation))
     rows = (
-        _rows_of_home(home, keys, groups, binder, combinations, lacks)
+        _rows_of_home(
+            home,
+            keys,
+            groups,
+            binder,
+            combinations,
+            lacks=has_lefts and (home[0], home[1].lower()) not in met,
+        )
         for home, keys in homes.items()
     )
     return of_keys + tuple(existing for existing in rows if existing is not None)
@@ -125,12 +137,16 @@ class ColumnsOfKeys:
 
 
 def _public_homes(
-    groups: Sequence[Dimension], binder: Binder, contract: TableContract, relation: a.Relation
+    groups: Sequence[Dimension],
+    binder: Binder,
+    contract: TableContract,
+    relation: a.Relation,
+    kinds: Collection[str] = ("inner",),
 ) -> dict[tuple[str, str], list[tuple[int, str]]]:
     """Returns, by the prefix and the name of a public table, the keys that are columns of it, or
-    equal to one: their positions and the columns' names there."""
+    equal to one by a join of these kinds: their positions and the columns' names there."""
     homes: dict[tuple[str, str], list[tuple[int, str]]] = {}
-    equal = list(_equated_columns(relation))
+    equal = list(columns_equated_by_joins(relation, kinds))
     for place, dimension in enumerate(groups):
         expr = dimension.key.expr
         own = expr.name.lower() if isinstance(expr, a.Col) else ""
@@ -176,40 +192,37 @@ def _rows_of_home(
     exprs = tuple({**whole, **of_columns}.values())
     if len(exprs) < 2 and not (conditions and exprs):
         return None
-    without = ((None,) * len(keys),) if lacks else ()
     rows_of_keys = combinations(table, tuple(column for _, column in keys))
-    plain = Existing(tuple(whole), {*rows_of_keys, *without})
-    if not (conditions or of_columns):
-        return plain
+    if not (conditions or of_columns or lacks):
+        return Existing(tuple(whole), rows_of_keys)
+    places = (*whole, *of_columns)
     types = {col.name: groups[place].type for place, col in whole.items()}
     read = columns_read((exprs, conditions)) - types.keys()
     types |= {name: binder.scope[name].type for name in read}
+    kinds, none = tuple(types.items()), ((None,) * len(types),)
     rows = combinations(table, tuple(columns[name] for name in types))
-    rows = {*rows, (None,) * len(types)} if lacks else rows
-    passing = None
+    passing = without = None
     if len(rows) <= MAX_LEVELS:
-        passing = rows_that_pass(tuple(types.items()), tuple(rows), exprs, conditions)
-    if passing is None:
-        return plain if len(keys) > 1 else None
-    return Existing((*whole, *of_columns), passing)
+        passing = rows_that_pass(kinds, tuple(rows), exprs, conditions)
+        without = rows_that_pass(kinds, none, exprs, conditions) if lacks else ()
+    if passing is None or without is None:
+        return None if lacks or len(keys) < 2 else Existing(tuple(whole), rows_of_keys)
+    equal = {  # to a column of the partner, where there is one
+        place: groups[place].values
+        for place, column in whole.items()
+        if not _is_column(groups[place].key.expr, column.name)
+    }
+    return Existing(places, {*passing, *with_any_of(equal, places, without)})
 
 
-def _has_rows_without_partner(relation: object) -> bool:
-    """Returns whether there is a left join among what rows are made of."""
-    if isinstance(relation, a.Join) and relation.kind == "left":
-        return True
-    parts = vars(relation).values() if hasattr(relation, "__dataclass_fields__") else relation
-    return (
-        isinstance(parts, Iterable)
-        and not isinstance(parts, str)
-        and any(map(_has_rows_without_partner, parts))
-    )
+def _is_column(expr: a.Expr, name: str) -> bool:
+    return isinstance(expr, a.Col) and expr.name.lower() == name
 
 
 def _are_listed(condition: a.Expr, binder: Binder) -> bool:
     """Returns whether values of a condition's columns can be handed to an engine as they are."""
-    types = {binder.scope[name].type for name in columns_read(condition)}
-    return types <= {Type.INTEGER, Type.REAL, Type.TEXT, Type.BOOLEAN, Type.DATE}
+    shapes = [binder.scope[name] for name in columns_read(condition)]
+    return not any(shape.zoned or shape.type is Type.TIME for shape in shapes)
 
 
 def _combinations_of_columns(groups: Sequence[Dimension], binder: Binder) -> Iterator[Existing]:
@@ -293,15 +306,3 @@ def _combinations_computed(groups: Sequence[Dimension]) -> Iterator[Existing]:
         computed = rows_that_pass(((part.name, inner.type),), rows, (part, made_of), ())
         if computed and {value for _, value in computed} <= {*outer.values}:
             yield Existing((i, j), computed)
-
-
-def _equated_columns(relation: a.Relation) -> Iterator[tuple[str, str]]:
-    """Yields pairs of columns, lower case, that inner joins equate."""
-    match relation:
-        case a.Join(left, right, on, kind):
-            if kind == "inner":
-                yield from equated_columns(on)
-                yield from _equated_columns(right)
-            yield from _equated_columns(left)
-        case a.Where(source) | a.Derive(source) | a.Bounded(source):
-            yield from _equated_columns(source)

@@ -187,7 +187,8 @@ class Folding:
         name, shape = self.free(kind), self.binder.shape(call, of) if of is not None else None
         if kind in ("count", "distinct"):
             fold = a.Fold(name, kind, of, reach=self.reach)
-            least = 1 if kind == "count" and of is None else 0  # a group has a row
+            is_of_rows = of is None or (kind == "distinct" and self.binder.is_present(of))
+            least = 1 if is_of_rows else 0  # a group has a row
             self.scope[name] = with_values_listed(Shape(Type.INTEGER, least, self.reach, False))
             self.required |= {name}
         else:

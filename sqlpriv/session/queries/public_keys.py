@@ -34,7 +34,7 @@ from sqlpriv.statements.traverse import walk
 MOST = 10_000
 """Values of a column, or combinations of several, that are listed for keys."""
 _ORDERED = (Type.INTEGER, Type.REAL, Type.DATE, Type.TIMESTAMP)
-_LISTED = (Type.INTEGER, Type.REAL, Type.TEXT, Type.BOOLEAN, Type.DATE)
+_LISTED = (*_ORDERED, Type.TEXT, Type.BOOLEAN)
 
 
 @dataclass(frozen=True)
@@ -115,6 +115,8 @@ class PublicKeys:
             return column
         if any(isinstance(value, float) and not math.isfinite(value) for value in values):
             return column  # the kernel reads NaN as NULL
+        if any(getattr(value, "tzinfo", None) is not None for value in values):
+            return column  # its text depends on a time zone
         ordered = sorted(values, key=lambda value: (value is None, value))
         return replace(column, domain=Categories(tuple(ordered)))
 

@@ -89,7 +89,6 @@ REFUSED = {
     "COUNT(*) FROM people p WHERE (SELECT COUNT(*) FROM orders o WHERE o.person < p.id) > 1": (
         "rows of other units"
     ),
-    "COUNT(*) FROM people p WHERE age = 1 OR EXISTS (SELECT * FROM orders)": "cannot stand here",
     "COUNT(*) FROM people WHERE age = 1 OR id NOT IN (SELECT person FROM orders)": "cannot stand",
     "COUNT(*) FROM orders o WHERE x > (SELECT size FROM shops s WHERE s.shop = o.num)": (
         "no public list"

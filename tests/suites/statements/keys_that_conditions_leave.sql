@@ -39,4 +39,13 @@ SELECT m.m, COUNT(*) AS n FROM odd o JOIN moods m ON m.s = o.s WHERE m.p < 3 GRO
 SELECT year(d) AS y, year(ts) - year(d) AS k, COUNT(*) AS n FROM odd WHERE date_trunc('year', ts) >= date_trunc('year', d) AND d >= DATE '1969-12-01' AND d < DATE '1970-02-01' GROUP BY 1, 2;
 SELECT rn, COUNT(*) AS n FROM (SELECT ROW_NUMBER() OVER (PARTITION BY person ORDER BY day) AS rn FROM stays) WHERE rn <= 2 GROUP BY rn;
 SELECT floor(amount / 60) * 60 AS bin, COUNT(*) AS n FROM events WHERE amount IS NOT NULL GROUP BY bin;
-SELECT SUM(POWER(neg, 2)) AS s, SUM(POW(neg - 3, 3)) AS c, AVG(neg ** 2) AS a FROM odd
+SELECT SUM(POWER(neg, 2)) AS s, SUM(POW(neg - 3, 3)) AS c, AVG(neg ** 2) AS a FROM odd;
+SELECT e.source, s.fee, COUNT(*) AS n FROM events e LEFT JOIN sources s ON s.source = e.source AND s.fee > 4 GROUP BY e.source, s.fee
+-- plain
+SELECT e.source, s.fee, COUNT(*) AS n FROM events e LEFT JOIN sources s ON s.source = e.source AND s.fee > 4 GROUP BY e.source, s.fee UNION ALL VALUES ('web', 3, 0), ('shop', 2, 0), ('app', NULL, 0);
+SELECT s.channel, s.since, COUNT(*) AS n FROM events e LEFT JOIN sources s ON s.source = e.source WHERE s.fee < 5 GROUP BY s.channel, s.since;
+SELECT trunc(price / 25) AS t, COUNT(*) AS n, SUM(price) AS s FROM sales WHERE price < 75 GROUP BY t;
+SELECT date_diff('day', d, ts::DATE) // 100 AS h, COUNT(*) AS n FROM odd WHERE ts::DATE >= d AND d >= DATE '1969-06-01' GROUP BY h;
+SELECT n, COUNT(*) AS people FROM (SELECT person, COUNT(DISTINCT day) AS n FROM stays GROUP BY person) WHERE n < 2 GROUP BY n
+-- plain
+SELECT * FROM (VALUES (1, 0))

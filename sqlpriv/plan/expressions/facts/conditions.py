@@ -133,7 +133,7 @@ def _comparison_ends(predicate: a.Expr, scope: Mapping[str, Shape]) -> dict[str,
                 low, high = ends.get(name.lower(), (None, None))
                 lower, upper = _SIDES[op]
                 if op in ("<", ">"):
-                    value = _next_value(value, 1 if lower else -1, shape.type)
+                    value = _next_value(value, 1 if lower else -1, shape)
                 low = value if lower and (low is None or value > low) else low
                 high = value if upper and (high is None or value < high) else high
                 ends[name.lower()] = (low, high)
@@ -159,10 +159,14 @@ def _comparisons_of_columns(part: a.Expr) -> tuple[a.Expr, ...]:
     return (part,)
 
 
-def _next_value(value: Any, sign: int, type_: Type) -> Any:
-    """Returns the value of a type next to one, above (1) or below (-1); itself of a REAL."""
-    if type_ is Type.INTEGER and type(value) is int:
+def _next_value(value: Any, sign: int, shape: Shape) -> Any:
+    """Returns the value of a type next to one, above (1) or below (-1); itself of a DOUBLE, and of
+    a number with more digits than the DECIMAL that it is compared with."""
+    if shape.type is Type.INTEGER and type(value) is int:
         return value + sign
+    if shape.type is Type.REAL and shape.scale is not None and isinstance(value, int | float):
+        is_one = round(value, shape.scale) == value
+        return round(value + sign * 10**-shape.scale, shape.scale) if is_one else value
     if not isinstance(value, dt.date):
         return value
     step = dt.timedelta(microseconds=1) if isinstance(value, dt.datetime) else dt.timedelta(days=1)

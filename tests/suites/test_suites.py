@@ -382,21 +382,3 @@ def test_a_list_of_rows_of_other_units_is_refused(session: Session) -> None:
         with pytest.raises(Refused):
             session.execute(f"SELECT COUNT(*) AS n FROM people WHERE age IN ({query})")
     assert session.budgets() == before
-
-
-@pytest.mark.parametrize(("share", "low", "high"), [(0, 55, 70), (1.0, 30, 45)])
-def test_the_ends_of_a_quantile_lie_at_the_rows(
-    session: Session, share: float, low: int, high: int
-) -> None:
-    """Its score was that of every level of an empty end. The shares are those of MIN and MAX, 8
-    rows of 800 away from it: at rho > 60 a level beyond is chosen with less than 60 * exp(-80)."""
-    rows = "age % 100 >= 60" if share == 0 else "age % 100 < 40"
-    text = (
-        f"SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 200) QUANTILE_CONT(age, {share}) AS q"
-    )
-    table = session.execute(
-        f"{text}, quantile_cont(age, [{share}]) AS l FROM people WHERE {rows}"
-    ).table
-    (row,) = table.to_pylist()
-    assert low <= row["q"] <= high
-    assert row["l"] == [row["q"]]

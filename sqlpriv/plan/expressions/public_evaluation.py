@@ -13,7 +13,6 @@ import datetime as dt
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +30,7 @@ from sqlpriv.plan.expressions.facts.public_engine import (
     scalar_functions,
 )
 from sqlpriv.plan.expressions.facts.value_facts import Shape
+from sqlpriv.plan.expressions.listed_cases import ListedPart, as_case
 from sqlpriv.plan.expressions.literal_types import natural_type
 from sqlpriv.statements import sql
 from sqlpriv.statements import tree as t
@@ -100,26 +100,17 @@ def _evaluate(binder: Binder, node: t.Node) -> tuple[a.Expr, bool] | None:
     if results is None:
         return None
     nullable = any(result.value is None for result in results)
-    return _as_case(each, rows, results), nullable
+    return as_case(each, rows, results), nullable
 
 
-@dataclass(frozen=True)
-class _ListedPart:
-    """A part of an expression, whose values are listed: a column, or year(x) of a moment."""
-
-    expr: a.Expr
-    shape: Shape
-    values: tuple[Value, ...]
-
-
-def _count_of(parts: Mapping[t.Node, _ListedPart]) -> int:
+def _count_of(parts: Mapping[t.Node, ListedPart]) -> int:
     """Returns how many combinations of values parts have."""
     return math.prod(len(part.values) for part in dict.fromkeys(parts.values()))
 
 
 def _listed_parts(
     binder: Binder, node: t.Node, largest: bool = False
-) -> dict[t.Node, _ListedPart] | None:
+) -> dict[t.Node, ListedPart] | None:
     """Returns the columns in an expression that have lists and, of the others, the largest parts
     inside it that have; None where a column is in none.
 
@@ -128,8 +119,8 @@ def _listed_parts(
         largest: Of columns with lists, too, the largest parts stand for them.
     """
     names = [part for part in walk(node) if isinstance(part, t.Name)]
-    columns: dict[t.Node, _ListedPart | None] = {n: _listed_part(binder, n) for n in names}
-    parts: dict[t.Node, _ListedPart] = {}
+    columns: dict[t.Node, ListedPart | None] = {n: _listed_part(binder, n) for n in names}
+    parts: dict[t.Node, ListedPart] = {}
     without_list: list[t.Node] = []
 
     def note(part: t.Node) -> t.Node | None:
@@ -164,7 +155,7 @@ def _tests_in(expr: a.Expr) -> int:
     return 0
 
 
-def _listed_part(binder: Binder, node: t.Node) -> _ListedPart | None:
+def _listed_part(binder: Binder, node: t.Node) -> ListedPart | None:
     try:
         expr = bind_column(binder, node) if isinstance(node, t.Name) else binder.bind(node)
         shape = infer_shape(expr, binder.scope)
@@ -174,7 +165,7 @@ def _listed_part(binder: Binder, node: t.Node) -> _ListedPart | None:
     values = _values_of(shape, binder.listed.get(expr), days=is_column)
     if values is None or (shape.type is Type.REAL and not is_column):
         return None
-    return _ListedPart(expr, shape, values)
+    return ListedPart(expr, shape, values)
 
 
 def results_of(expr: a.Expr) -> tuple[Value, ...]:
@@ -296,52 +287,3 @@ def as_literals(values: Sequence[Any]) -> list[a.Lit] | None:
         if large or endless or long or zoned:
             return None
     return [a.Lit(value, type_) for value in plain]
-
-
-def _as_case(
-    parts: Sequence[_ListedPart],
-    rows: Sequence[tuple[Value, ...]],
-    results: Sequence[a.Lit],
-) -> a.Expr:
-    """Returns the CASE that gives each row of the lists its result, and NULL to all others."""
-    type_ = results[0].type
-    cells: dict[Value, list[tuple[Value, ...]]] = {}
-    for row, result in zip(rows, results, strict=True):
-        if result.value is not None:
-            cells.setdefault(result.value, []).append(row)
-    whens = tuple((_is_one_of(parts, alike), a.Lit(value, type_)) for value, alike in cells.items())
-    case = a.Case(whens, a.Lit(None, type_))
-    return a.Call("real", (case,)) if type_ is Type.REAL else case
-
-
-def _is_one_of(parts: Sequence[_ListedPart], rows: Sequence[tuple[Value, ...]]) -> a.Expr:
-    """Returns whether a row's parts have the values of one of some rows of the lists."""
-    by_first: dict[tuple[Value, ...], list[Value]] = {}
-    for row in rows:
-        by_first.setdefault(row[:-1], []).append(row[-1])
-    tests = [
-        _all_of(
-            [
-                *(_has_value(part, [v]) for part, v in zip(parts, first, strict=False)),
-                _has_value(parts[-1], last),
-            ]
-        )
-        for first, last in by_first.items()
-    ]
-    return tests[0] if len(tests) == 1 else a.Call("or", tuple(tests))
-
-
-def _all_of(tests: Sequence[a.Expr]) -> a.Expr:
-    return tests[0] if len(tests) == 1 else a.Call("and", tuple(tests))
-
-
-def _has_value(part: _ListedPart, values: Sequence[Value]) -> a.Expr:
-    """Returns whether a part has one of the values: a column clamped to its interval, if any."""
-    arg = part.expr
-    if isinstance(arg, a.Col) and part.shape.lower is not None:
-        arg = a.Call("coalesce", (arg,))
-    present = tuple(value for value in values if value is not None)
-    tests: list[a.Expr] = [a.In(arg, present)] if present else []
-    if None in values:
-        tests.append(a.Call("is null", (arg,)))
-    return tests[0] if len(tests) == 1 else a.Call("or", tuple(tests))

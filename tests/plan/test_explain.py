@@ -11,6 +11,7 @@ from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Price, Rho, epsilon_of
 from sqlpriv.plan.explanation.explain import explain
 from sqlpriv.plan.plan import Plan
+from sqlpriv.plan.pricing.display import epsilon_shown
 from sqlpriv.plan.pricing.predictions import Prediction
 from sqlpriv.plan.pricing.statement import price_of
 from sqlpriv.plan.synthetic.synthetic_plan import SyntheticPlan, plan_synthetic
@@ -54,7 +55,7 @@ def test_prices_add_up_to_what_goes_down() -> None:
     assert rows["total"]["epsilon"] <= 0.5
     rest = BUDGET.total.nano - price.nano
     assert rows["budget left after"]["rho"] == Rho(rest).value
-    assert rows["budget left after"]["epsilon"] == epsilon_of(Rho(rest), BUDGET.delta)
+    assert rows["budget left after"]["epsilon"] == epsilon_shown(Rho(rest), BUDGET.delta)
 
 
 def test_a_budget_that_is_too_small_is_said() -> None:

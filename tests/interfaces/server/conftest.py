@@ -136,7 +136,10 @@ def declared(tmp_path_factory):
 
 @pytest.fixture
 def serve(declared, certificate, tmp_path):
-    """Serves a copy of the vault, within the limits that are given."""
+    """Serves a copy of the vault, within the limits that are given.
+
+    Answers leave when they are there, unless `exact_times=False` is given: see `test_running`.
+    """
     directory, tokens = declared
     with ExitStack() as stack:
 
@@ -145,7 +148,8 @@ def serve(declared, certificate, tmp_path):
             tls = tuple(path.read_bytes() for path in certificate)
             vault, listen = tmp_path / "people.duckdb", "grpc+tls://127.0.0.1:0"
             places = {"postgresql": "127.0.0.1:0", "previews": previews, "monitor": "127.0.0.1:0"}
-            server = Server(vault, listen, tls, limits=Limits(**limits), **places)
+            within = Limits(**{"exact_times": True, **limits})
+            server = Server(vault, listen, tls, limits=within, **places)
             served = Served(stack.enter_context(server), vault, certificate[0], tokens)
             stack.enter_context(served.opened)
             return served

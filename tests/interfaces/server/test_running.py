@@ -1,4 +1,4 @@
-"""Giving up long work that reports its progress, and ending a session under it."""
+"""Giving up long work, ending a session under it, and the time at which answers leave."""
 
 import threading
 import time
@@ -8,6 +8,7 @@ import pytest
 
 from sqlpriv.errors import VaultBusy
 from sqlpriv.interfaces.server import running_statements
+from sqlpriv.interfaces.server.endpoints.listen import Limits
 from sqlpriv.interfaces.server.protocol.wire_errors import Cancelled, TimedOut
 from sqlpriv.interfaces.server.running_statements import Runner
 from sqlpriv.interfaces.server.sessions import Client
@@ -172,3 +173,17 @@ def test_what_ends_after_its_limit_ends_on_the_grid():
     """Nobody waits for it any more; its session is free at a time that says nothing."""
     ends = [running_statements.end_of_hold(seconds, 0.3) for seconds in (0.05, 0.25, 0.5)]
     assert ends == [0.1, 0.3, 0.8]
+
+
+def test_by_default_an_analyst_waits_for_the_grid_on_every_way_in(serve):
+    """A replay takes some hundredths of a second; the twin above shows that it need not wait."""
+    served = serve(exact_times=Limits().exact_times)
+    asked = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.01) COUNT(*) FROM people"
+    cursors = [served.connect().cursor(), served.psycopg().cursor()]
+    for cursor in cursors:
+        cursor.execute(asked)
+        cursor.fetchall()
+        start = time.monotonic()
+        cursor.execute(asked)
+        cursor.fetchall()
+        assert time.monotonic() - start > running_statements.FIRST_TIME - 0.01

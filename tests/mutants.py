@@ -859,9 +859,16 @@ MUTANTS = (
     Mutant(
         "UNIQUE text meets one text of a collation",
         K + "proof/unit_rows.py",
-        "None if table.collated and c.type is Type.TEXT else c.type",
-        "c.type",
+        "(table.collated and c.type is Type.TEXT) or",
+        "",
         COLLATIONS,
+    ),
+    Mutant(
+        "a UNIQUE moment of nanoseconds meets one such moment",
+        K + "proof/unit_rows.py",
+        " or c.sql_type.upper() in TRUNCATED",
+        "",
+        "tests/kernel/sql/test_moment_units.py",
     ),
     Mutant(
         "any character escapes",

@@ -183,7 +183,7 @@ def check_seed(engine: Engine, seed: int, monkeypatch: pytest.MonkeyPatch) -> st
     plain = laboratory.parts(asked, without_help(contracts, table))
     assert as_lists(plain) == as_lists(whole), "facts change what is read"
     with monkeypatch.context() as patched:
-        patched.setattr(Scope, "halves", lambda *_, **__: ("", ""))
+        patched.setattr(Scope, "halves", lambda *_, **__: ("", "", ""))
         unlisted = laboratory.parts(asked, contract)
     assert as_lists(unlisted) == as_lists(whole), "lists change what is read"
     laboratory.fill(vault.shuffled(rng))

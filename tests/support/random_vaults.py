@@ -43,6 +43,8 @@ NAMES = {
     + ["'infinity'", "'2026-11-01 01:30:00.000001'"],
     "TIMESTAMP WITH TIME ZONE": [f"'2026-11-01 0{h}:{m}:00+00'" for h in (4, 5, 6) for m in (0, 30)]
     + ["'infinity'", "'2026-03-08 07:00:00.000001+00'"],
+    "TIMESTAMP_NS": [f"'2026-03-08 02:30:00.{nano:09}'" for nano in (0, 1, 2, 999, 1000, 1001)]
+    + ["'infinity'", "'2026-11-01 01:30:00'"],
     "TIME": [f"'{h:02}:{m:02}:00'" for h in (0, 12, 23) for m in (0, 59)]
     + ["'24:00:00'", "'00:00:00.000001'"],
     "BOOLEAN": ["true", "false"],
@@ -74,6 +76,7 @@ DOMAINS: dict[str, list[ColumnDomain]] = {
     "ENUM": [Categories(LABELS[:5])],
     "DATE": [Interval(dt.date(1, 1, 1), dt.date(2010, 1, 1))],
     "TIMESTAMP": [Interval(dt.datetime(1970, 1, 1), dt.datetime(2030, 1, 1))],
+    "TIMESTAMP_NS": [Interval(dt.datetime(1970, 1, 1), dt.datetime(2030, 1, 1))],
     "TIMESTAMP WITH TIME ZONE": [Interval(dt.datetime(1970, 1, 1), dt.datetime(2030, 1, 1))],
 }
 LITERALS: dict[Type, list[Any]] = {

@@ -36,6 +36,7 @@ from typing import NamedTuple
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import TableContract, Type
+from sqlpriv.kernel.terms.operations import TRUNCATED
 
 MAX_FACTOR = 512
 """The most by which rows of a unit may multiply: 512 more rows take less than 0.1 ms."""
@@ -62,7 +63,8 @@ class Reach(NamedTuple):
         types: By lower-case name, the type of each stored column. None for a computed column, with
             two exceptions: a key keeps the type of its column, and the day of a timestamp is a
             DATE, which equals no other day. None also for text with a collation, on whichever side
-            of a join: one such text may equal several texts of a UNIQUE column.
+            of a join: one such text may equal several texts of a UNIQUE column. None also for
+            moments of nanoseconds: several of a UNIQUE column are one moment of microseconds.
         alone: The columns in which no two rows share a value.
         sides: The sides of joins, private and public, such that each row of the relation contains
             one row of the side.
@@ -153,7 +155,9 @@ def equated_columns(on: a.Expr) -> list[tuple[str, str]]:
 def _reach_of_scan(scan: a.Scan, contract: TableContract) -> Reach:
     table = contract.contract_of(scan.table)
     types = {
-        (scan.prefix + c.name).lower(): None if table.collated and c.type is Type.TEXT else c.type
+        (scan.prefix + c.name).lower(): None
+        if (table.collated and c.type is Type.TEXT) or c.sql_type.upper() in TRUNCATED
+        else c.type
         for c in table.columns
     }
     bound = table.unit.rows_per_unit * table.unit.groups_per_unit if table.unit else 0

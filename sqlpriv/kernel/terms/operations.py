@@ -185,6 +185,8 @@ OPERATIONS: dict[str, Operation] = {
     **_operations({Type.DATE}, Type.TIMESTAMP, {"midnight": f"CAST({SANE} AS TIMESTAMP)"}, "value"),
 }
 
+TRUNCATED = ("TIMESTAMP_NS",)
+"""Types of which several values are read as one; of all others a value is one value, or NULL."""
 STORED_MOMENTS = dict.fromkeys(
     ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ"), "zoned"
 ) | dict.fromkeys(("TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"), "moment of units")

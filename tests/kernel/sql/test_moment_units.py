@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from support.vaults import Engine, contract
 
+from sqlpriv.kernel.proof.unit_rows import reach_of
 from sqlpriv.kernel.terms import algebra as a
-from sqlpriv.kernel.terms.contract import Interval, Type
+from sqlpriv.kernel.terms.contract import Interval, TableFacts, Type
 
 SECONDS = {"s": 1, "ms": 1_000, "ns": 1_000_000_000}
 NOON = dt.datetime(2024, 3, 1, 12)
@@ -43,3 +45,20 @@ def test_moments_of_every_unit_are_compared_and_counted_whatever_a_row_holds(
     ]
     answers = [engine.exact([question], table)[0] for question in questions]
     assert [np.ravel(answer).tolist() for answer in answers] == [[1], [1], [1]]
+
+
+@pytest.mark.parametrize("unit", ["ns", "ms"])
+def test_a_unique_moment_of_nanoseconds_names_no_row(engine: Engine, unit: str) -> None:
+    """Three moments of one microsecond make nine pairs, of which three are kept; no two moments of
+    milliseconds are one."""
+    holds = TableFacts(bounded=True)
+    made = contract({"id": "INTEGER", "at": f"TIMESTAMP_{unit.upper()}"}, m=3, facts=holds)
+    table = replace(made, unique=frozenset({"at"}))
+    engine.fill(table, [])
+    moments = pa.array(range(3), pa.timestamp(unit))
+    engine.duckdb.register("rows", pa.table({"id": [1, 1, 1], "at": moments}))
+    engine.duckdb.execute("INSERT INTO people SELECT * FROM rows")
+    pairs = [a.Call("=", (a.Col(c), a.Col(f"r.{c}"))) for c in ("id", "at")]
+    both = a.Join(a.Scan("people"), a.Scan("people", "r."), a.Call("and", tuple(pairs)), "inner")
+    assert engine.exact([a.Count(both)], table)[0].item() == 3
+    assert reach_of(both, table, lambda *_: 1).rows == (9 if unit == "ns" else 3)

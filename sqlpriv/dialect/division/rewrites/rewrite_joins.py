@@ -8,13 +8,13 @@ from sqlglot import exp
 
 from sqlpriv.dialect.division.divide import Rewrite
 from sqlpriv.dialect.division.outer_keys import ColumnsOf
-from sqlpriv.dialect.division.probes.row_free import TypesOf, without_stored_rows
 from sqlpriv.dialect.division.public_rows import RunPublic
 from sqlpriv.dialect.division.rewrites.existence import with_existence_counted
 from sqlpriv.dialect.division.rewrites.joined_averages import with_averages_in_place
 from sqlpriv.dialect.division.rewrites.kept_periods import with_kept_periods
 from sqlpriv.dialect.division.rewrites.lateral_rows import with_lateral_columns
 from sqlpriv.dialect.division.rewrites.public_partners import with_partners_tested
+from sqlpriv.dialect.division.rewrites.row_free import TypesOf, without_stored_rows
 from sqlpriv.dialect.division.rewrites.top_groups import with_top_groups
 from sqlpriv.dialect.division.unit_windows import RowNames
 from sqlpriv.errors import Refused

@@ -1,1 +1,0 @@
-"""Statements by which clients look what is there: they give no row."""

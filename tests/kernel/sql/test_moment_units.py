@@ -31,8 +31,9 @@ def test_moments_of_every_unit_are_compared_and_counted_whatever_a_row_holds(
     stored = [epoch, None, *FARTHEST]
     rows = pa.table({"id": range(len(stored)), "x": pa.array(stored, pa.timestamp(unit))})
     engine.fill(table, [])
-    engine.duckdb.register("rows", rows)
-    engine.duckdb.execute(f"INSERT INTO of_{unit} SELECT * FROM rows")
+    engine.duckdb.register("of_arrow", rows)
+    engine.duckdb.execute(f"INSERT INTO of_{unit} SELECT * FROM of_arrow")
+    engine.duckdb.unregister("of_arrow")
     source, column = a.Scan(table.table), a.Col("x")
     month = a.Key(a.Call("trunc month", (column,)), (dt.datetime(2024, 3, 1),))
     is_noon = a.Call("=", (column, a.Lit(NOON, Type.TIMESTAMP)))
@@ -56,8 +57,9 @@ def test_a_unique_moment_of_nanoseconds_names_no_row(engine: Engine, unit: str) 
     table = replace(made, unique=frozenset({"at"}))
     engine.fill(table, [])
     moments = pa.array(range(3), pa.timestamp(unit))
-    engine.duckdb.register("rows", pa.table({"id": [1, 1, 1], "at": moments}))
-    engine.duckdb.execute("INSERT INTO people SELECT * FROM rows")
+    engine.duckdb.register("of_arrow", pa.table({"id": [1, 1, 1], "at": moments}))
+    engine.duckdb.execute("INSERT INTO people SELECT * FROM of_arrow")
+    engine.duckdb.unregister("of_arrow")
     pairs = [a.Call("=", (a.Col(c), a.Col(f"r.{c}"))) for c in ("id", "at")]
     both = a.Join(a.Scan("people"), a.Scan("people", "r."), a.Call("and", tuple(pairs)), "inner")
     assert engine.exact([a.Count(both)], table)[0].item() == 3

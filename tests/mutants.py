@@ -822,6 +822,13 @@ MUTANTS = (
         READER,
     ),
     Mutant(
+        "a value is counted in each root of a bin",
+        K + "sql/queries.py",
+        "isinstance(queries[0], a.Distinct)\n            and",
+        "False and",
+        ROOTS,
+    ),
+    Mutant(
         "one spelling of a text stands for another",
         K + "sql/queries.py",
         "        and not has_collation(contract)\n",

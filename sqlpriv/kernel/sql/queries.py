@@ -78,15 +78,20 @@ def render(queries: Sequence[a.Query], contract: TableContract, hash_key: int) -
     scope = Scope(queries[0].source, contract, hash_key=hash_key, used=used, lists=lists)
     levelled, strata = listed_cells(queries), queries[0].strata
     scope.keep_units = not _keeps_all(scope, strata)
-    # Rows are grouped by values, and levels are found afterwards (`late`), except in three cases.
+    # Rows are grouped by values, and levels are found afterwards (`late`), except in four cases.
     # Where rows are ranked, a window carries every row, and levels take fewer bytes than values.
     # With a collation, values that it calls equal, but a list does not, would share one level.
     # Where a filter, join or union may leave no row, groups of values would tell that (`_byte`).
+    # Different values of one bin would be counted again in each of its roots.
     late = (
         scope.of_one_table
         and not scope.predicates
         and _keeps_all(scope, strata)
         and not has_collation(contract)
+        and not (
+            isinstance(queries[0], a.Distinct)
+            and any(isinstance(key.expr, a.Roots) for key in queries[0].keys)
+        )
     )
     key_texts = {
         c: scope.late_value(k.expr, c) if late else (scope.value(k.expr), "", "")

@@ -104,6 +104,17 @@ def test_edges_at_which_no_number_rises_are_refused() -> None:
             check(a.Roots(X, edges, start, stop), types)
 
 
+@pytest.mark.parametrize("facts", [TableFacts(), TableFacts(bounded=True)])
+def test_a_value_is_counted_once_in_a_bin_of_several_roots(facts: TableFacts) -> None:
+    """Eighty people of one town have other numbers, in two bins."""
+    engine, key = Engine(), a.Key(a.Roots(X, (50.0,), 0.0, 100.0), (0, 1))
+    columns = {"id": "BIGINT", "x": "DOUBLE", "town": "VARCHAR"}
+    made = contract(columns, {"x": Interval(0.0, 100.0)}, facts=facts)
+    engine.fill(made, [(i, float(i), "Ulm") for i in range(80)])
+    towns = a.Distinct(a.Scan("people"), (), (key,), a.Col("town"))
+    assert engine.exact([towns], made)[0].ravel().tolist() == [1, 1]
+
+
 @pytest.mark.parametrize("together", [1, 2, 8])
 def test_a_grid_keeps_its_bins_and_their_widths(together: int) -> None:
     """Edges move to where roots rise by 7 % of their distance from the lower end at most."""

@@ -109,6 +109,17 @@ def test_a_star_stands_for_what_can_be_made_and_says_what_cannot(owner):
     assert_sizes(rows["mood"].to_pylist(), {"sad": 267, "ok": 267, "happy": 266}, 3)
 
 
+def test_changes_of_a_star_are_made_and_misspelt_ones_refused(owner):
+    """A column that somebody meant to leave out must not come out because of a letter."""
+    changes = "EXCLUDE (seen, member, mood) REPLACE (month(born) AS plate) RENAME (sex AS s)"
+    table, _ = made(owner, f"* {changes} FROM people")
+    assert table.column_names == ["s", "pay", "badge", "plate", "wakes", "born"]
+    assert set(table["plate"].to_pylist()) <= set(range(1, 13))
+    for change in ("EXCLUDE (moode)", "RENAME (moode AS m)", "REPLACE (1 AS moode)"):
+        with pytest.raises(Refused, match='no column "moode"'):
+            made(owner, f"* {change} FROM people")
+
+
 @pytest.mark.parametrize("columns", ["wakes, sex", "sex, people.wakes AS wakes, hour(wakes) AS h"])
 def test_times_of_day_come_out_in_whole_minutes(owner, columns):
     rows, _ = made(owner, f"{columns} FROM people")

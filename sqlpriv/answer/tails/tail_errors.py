@@ -193,10 +193,10 @@ class _TailMoves:
         signs = balanced_signs(numbers)
         ahead, back = self.by_patterns(signs), self.by_patterns(-signs)
         widths = of_several(ahead, back, numbers)
-        if (bends_back(ahead, back) & wanted).any():
+        is_bent = bends_back(ahead, back)
+        if (is_bent & wanted).any():
             halfway = self.by_patterns(signs / 2), self.by_patterns(-signs / 2)
-            is_bent = bends_back(ahead, back) & has_pole(ahead, back, *halfway)
-            widths = np.where(is_bent, np.nan, widths)
+            widths = np.where(is_bent & has_pole(ahead, back, *halfway), np.nan, widths)
         return widths
 
     def of_one_column_each(self, pattern: Array) -> NDArray[np.bool_]:

@@ -56,14 +56,18 @@ class _Select:
     def tokens(self) -> Glots:
         """Returns the SELECT as tokens."""
         clauses = (
-            (Type.SELECT, "SELECT", self.outputs or [_sign(self.at, Type.STAR, "*")]),
+            (Type.SELECT, "SELECT", self.outputs or [replacement_token(self.at, Type.STAR, "*")]),
             (Type.FROM, "FROM", self.source),
             (Type.WHERE, "WHERE", self.where),
             (Type.GROUP_BY, "GROUP BY", self.grouped),
             (Type.ORDER_BY, "ORDER BY", self.order),
             (Type.LIMIT, "LIMIT", self.limit),
         )
-        written = [[_sign(self.at, type_, word), *rest] for type_, word, rest in clauses if rest]
+        written = [
+            [replacement_token(self.at, type_, word), *rest]
+            for type_, word, rest in clauses
+            if rest
+        ]
         return [glot for clause in written for glot in clause]
 
     def as_source(self, name: GlotToken | None = None) -> _Select:
@@ -153,7 +157,7 @@ def _apply(select: _Select, operator: Glots, c: TokenCursor) -> _Select:
 def _where(select: _Select, operator: Glots, _: TokenCursor) -> _Select:
     select = select.over_rows()
     condition = _in_parentheses(operator[0], operator[1:])
-    also = [_sign(operator[0], Type.AND, "AND")] if select.where else []
+    also = [replacement_token(operator[0], Type.AND, "AND")] if select.where else []
     return replace(select, where=[*select.where, *also, *condition])
 
 
@@ -162,7 +166,10 @@ def _select(select: _Select, operator: Glots, _: TokenCursor) -> _Select:
 
 
 def _extend(select: _Select, operator: Glots, _: TokenCursor) -> _Select:
-    star = [_sign(operator[0], Type.STAR, "*"), _sign(operator[0], Type.COMMA, ",")]
+    star = [
+        replacement_token(operator[0], Type.STAR, "*"),
+        replacement_token(operator[0], Type.COMMA, ","),
+    ]
     return replace(select.over_rows(), outputs=[*star, *operator[1:]])
 
 
@@ -171,7 +178,9 @@ def _set(select: _Select, operator: Glots, c: TokenCursor) -> _Select:
     for name, *value in _parts_between(operator[1:], Type.COMMA):
         if not value or value[0].token_type is not Type.EQ:
             raise _refuse(c, name, "SET gives columns values", "write |> SET age = age + 1")
-        columns.append([*_in_parentheses(name, value[1:]), _sign(name, Type.ALIAS, "AS"), name])
+        columns.append(
+            [*_in_parentheses(name, value[1:]), replacement_token(name, Type.ALIAS, "AS"), name]
+        )
     return _of_star(select, operator[0], Type.REPLACE, _comma_list(operator[0], columns))
 
 
@@ -184,7 +193,7 @@ def _rename(select: _Select, operator: Glots, _: TokenCursor) -> _Select:
 
 
 def _of_star(select: _Select, at: GlotToken, change: Type, columns: Glots) -> _Select:
-    changed = [_sign(at, Type.STAR, "*"), _sign(at, change, change.name)]
+    changed = [replacement_token(at, Type.STAR, "*"), replacement_token(at, change, change.name)]
     return replace(select.over_rows(), outputs=[*changed, *_in_parentheses(at, columns)])
 
 
@@ -218,7 +227,7 @@ def _aggregate(select: _Select, operator: Glots, c: TokenCursor) -> _Select:
 
 def _distinct(select: _Select, operator: Glots, _: TokenCursor) -> _Select:
     select = select.as_source() if select.order or select.limit else select
-    outputs = select.outputs or [_sign(operator[0], Type.STAR, "*")]
+    outputs = select.outputs or [replacement_token(operator[0], Type.STAR, "*")]
     return replace(select, outputs=[operator[0], *outputs])
 
 
@@ -271,8 +280,8 @@ _OPERATORS: dict[str, Callable[[_Select, Glots, TokenCursor], _Select]] = {
 
 def _over(at: GlotToken, query: Glots, name: GlotToken | None) -> _Select:
     """Returns a SELECT over a query's rows, called by a name."""
-    alias = name or _sign(at, Type.VAR, "piped")
-    source = [*_in_parentheses(at, query), _sign(at, Type.ALIAS, "AS"), alias]
+    alias = name or replacement_token(at, Type.VAR, "piped")
+    source = [*_in_parentheses(at, query), replacement_token(at, Type.ALIAS, "AS"), alias]
     return _Select(at, source, name)
 
 
@@ -318,15 +327,15 @@ def _parts_between(glots: Sequence[GlotToken], at: Type) -> list[Glots]:
 
 def _comma_list(at: GlotToken, items: Sequence[Glots]) -> Glots:
     """Returns items with commas between them."""
-    return [glot for item in items for glot in (_sign(at, Type.COMMA, ","), *item)][1:]
+    return [glot for item in items for glot in (replacement_token(at, Type.COMMA, ","), *item)][1:]
 
 
 def _in_parentheses(at: GlotToken, glots: Glots) -> Glots:
-    return [_sign(at, Type.L_PAREN, "("), *glots, _sign(at, Type.R_PAREN, ")")]
-
-
-def _sign(at: GlotToken, type_: Type, text: str) -> GlotToken:
-    return replacement_token(at, type_, text)
+    return [
+        replacement_token(at, Type.L_PAREN, "("),
+        *glots,
+        replacement_token(at, Type.R_PAREN, ")"),
+    ]
 
 
 def _refuse(c: TokenCursor, at: GlotToken, message: str, hint: str) -> Refused:

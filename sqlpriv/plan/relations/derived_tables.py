@@ -69,15 +69,25 @@ def star_columns(item: t.Item, binder: Binder) -> dict[str, tuple[t.Node, a.Expr
     if not named:
         raise refuse(star, f'"{star.table}" is not in FROM', "name a table of FROM, as in t.*")
     kept = {n: c for n, c in named.items() if c.lower() in binder.scope}
+    check_changes(item, kept)
     new_names = dict(item.renamed)
-    for name in (*item.excluded, *new_names):
-        if name not in kept:
-            raise refuse(star, f'* has no column "{name}"', "leave out, or rename, one that it has")
     return {
         new_names.get(n, n).lower(): (replace(star, name=n), a.Col(c))
         for n, c in kept.items()
         if n not in item.excluded
     }
+
+
+def check_changes(item: t.Item, columns: Container[str]) -> None:
+    """Checks that what `* EXCLUDE`, RENAME or REPLACE names is one of these columns, lower case.
+
+    Raises:
+        Refused: It is not.
+    """
+    replaced = [item.alias.lower()] if item.replaces else []
+    for name in (*item.excluded, *dict(item.renamed), *replaced):
+        if name not in columns:
+            raise refuse(item.expr, f'* has no column "{name}"', "name one that it has")
 
 
 def name_beside(name: str, outputs: Container[str]) -> str:

@@ -24,6 +24,7 @@ from sqlpriv.plan.relations.contribution_bound import with_all_partners
 from sqlpriv.plan.relations.derived_tables import (
     MET_ONCE,
     aggregate_per_unit,
+    check_changes,
     name_beside,
     project,
     star_columns,
@@ -344,10 +345,8 @@ class FromReader:
                     outputs[name_beside(name, outputs)] = column
                 continue
             name = (item.alias or default_name(item)).lower()
-            if item.replaces and name not in outputs:
-                raise refuse(
-                    item.expr, f'* has no column "{item.alias}" to replace', "name another"
-                )
+            if item.replaces:
+                check_changes(item, outputs)
             bound = rows.binder.bind(with_aliases(item.expr, outer_aliases))
             outputs[name if item.replaces else name_beside(name, outputs)] = (item.expr, bound)
         return project(rows, outputs, alias, self.naming)

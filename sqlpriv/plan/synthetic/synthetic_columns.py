@@ -25,6 +25,7 @@ from sqlpriv.plan.aggregates.calls import aggregate_calls
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.facts.value_facts import Shape, column_scale
 from sqlpriv.plan.expressions.literal_types import refuse
+from sqlpriv.plan.relations.derived_tables import check_changes
 from sqlpriv.plan.relations.from_clause import FromReader
 from sqlpriv.plan.relations.named_rows import Naming, Rows
 from sqlpriv.statements import alter_text, default_name
@@ -177,16 +178,26 @@ def _spell_out_stars(
     )
     items: list[t.Item] = []
     left_out: list[str] = []
+    replaced = {item.alias.lower(): item for item in select.items if item.replaces}
     for item in select.items:
         if item.replaces:
-            items = [item if _is_column(x, item.alias) else x for x in items]
+            check_changes(item, {name for _, name in binder.qualified or {}})
             continue
         if not (isinstance(item.expr, t.Name) and item.expr.name == "*"):
             items.append(item)
             continue
         star, new_names = item.expr, dict(item.renamed)
-        for (alias, name), held in (binder.qualified or {}).items():
-            if (star.table and alias != star.table.lower()) or name in item.excluded:
+        of_star = {
+            (alias, name): held
+            for (alias, name), held in (binder.qualified or {}).items()
+            if star.table.lower() in ("", alias)
+        }
+        check_changes(item, {name for _, name in of_star})
+        for (alias, name), held in of_star.items():
+            if name in item.excluded:
+                continue
+            if name in replaced:
+                items.append(replaced[name])
                 continue
             node = t.Name(name, alias if select.source else "", star.pos)
             column = _declared_column(held, binder, tables)
@@ -201,10 +212,6 @@ def _spell_out_stars(
             "the owner declares one: ALTER TABLE … ALTER COLUMN … SET PRIVACY DOMAIN …",
         )
     return items, tuple(left_out)
-
-
-def _is_column(item: t.Item, name: str) -> bool:
-    return default_name(item).lower() == name.lower() and not item.alias
 
 
 def _declared_column(

@@ -60,9 +60,11 @@ def refuse_lone_primary(vault: Path) -> None:
     """
     if not (url := pointer_of(vault.with_suffix(".ledger"))):
         return
-    import psycopg
-    from psycopg.conninfo import conninfo_to_dict, make_conninfo
-
+    try:
+        import psycopg  # of an extra
+        from psycopg.conninfo import conninfo_to_dict, make_conninfo
+    except ImportError:
+        return  # whoever opens the ledger says what to install
     try:
         hosts = str(conninfo_to_dict(url).get("host", ""))
         primary = make_conninfo(url, connect_timeout=10, target_session_attrs="read-write")

@@ -264,11 +264,9 @@ def _day_in_month(moment: exp.Expr, *, with_times: bool) -> exp.Expr:
         this=duckdb_call("epoch", moment.copy()), expression=duckdb_call("epoch", start)
     )
     of_day = exp.Div(this=exp.Paren(this=seconds), expression=exp.Literal.number(86400))
-    within = duckdb_call("least", duckdb_call("greatest", of_day, exp.Literal.number(0)), _ONE)
+    at_least_0 = duckdb_call("greatest", of_day, exp.Literal.number(0))
+    within = duckdb_call("least", at_least_0, exp.Literal.number(1))
     return exp.Paren(this=exp.Add(this=day, expression=within))
-
-
-_ONE = exp.Literal.number(1)
 
 
 def months_later(args: Arguments) -> exp.Expr | None:

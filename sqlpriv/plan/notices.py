@@ -18,6 +18,7 @@ from sqlpriv.plan.pricing.predictions import predict_threshold
 from sqlpriv.plan.pricing.statement import half_width
 from sqlpriv.plan.pricing.tuned_constants import EXTREME
 from sqlpriv.statements import tree as t
+from sqlpriv.statements.keywords import HIDDEN, LABEL
 
 NULL_RULES = {
     "sum": "SUM is NULL where the noised count of its values is not above 0",
@@ -220,8 +221,10 @@ def _left_out(plan: Plan) -> Iterator[str]:
     keys = {f"{STRATUM}{i}": d for i, d in enumerate(output.strata)}
     keys |= {f"{GROUP}{i}": d for i, d in enumerate(output.groups)}
     items = zip(output.items, output.names, strict=True)
-    output_names = {item.name: name for item, name in items if isinstance(item, t.Name)}
-    open_keys = {output_names.get(key, d.title): d for key, d in keys.items() if not d.complete}
+    output_names = {
+        item.name: _name_in_notices(name) for item, name in items if isinstance(item, t.Name)
+    }
+    open_keys = {output_names.get(key) or d.title: d for key, d in keys.items() if not d.complete}
     if not open_keys:
         return
     nulls = "" if all(None in d.values for d in open_keys.values()) else "NULL or "
@@ -230,6 +233,15 @@ def _left_out(plan: Plan) -> Iterator[str]:
     if len(output.marginals) > 1:
         line += "; totals over that key count them"
     yield line
+
+
+def _name_in_notices(name: str) -> str:
+    """Returns an output's name as notices show it: '' for a hidden one that has no label.
+
+    >>> _name_in_notices("sex"), _name_in_notices("__group0:decade"), _name_in_notices("__value")
+    ('sex', 'decade', '')
+    """
+    return name.partition(LABEL)[2] if name.startswith(HIDDEN) else name
 
 
 def listing(names: list[str], last: str = "and") -> str:

@@ -62,3 +62,8 @@ and SUM of a BIGINT has digits behind the point: one of the sides has to have th
 WHOLE_QUOTIENT = "whole numbers divide to a whole number in postgres, and these may be whole"
 REAL_QUOTIENT = "write a / CAST(b AS DOUBLE PRECISION), or DIV(a, b) for the whole number"
 """What is said of such a quotient, and what to write."""
+HIDDEN = "__"
+"""How the names of columns begin that a divided query has and nobody wrote: notices do not show
+them."""
+LABEL = ":"
+"""What stands in such a name before the name that the user gave the column, for notices."""

@@ -120,7 +120,7 @@ def test_an_error_that_is_guessed_by_the_domain_is_said(
 ) -> None:
     sql = f"EXPLAIN PRIVACY {OPTIONS.format('')} AVG(pay{using}) AS p, AVG(sex) AS h FROM people"
     message = analyst.execute(sql).message
-    assert ("± of p is expected by the domain alone" in message) == is_guessed
+    assert ("± of p is a guess from the declared domain alone" in message) == is_guessed
 
 
 @pytest.mark.parametrize("delta", [", delta = 1e-9", ""])
@@ -130,9 +130,8 @@ def test_an_error_is_expected_by_a_histogram_that_was_released(tmp_path: Path, d
     alone ± 27,500 (pure) and more were expected where ± are some thousands."""
     sql = f"{OPTIONS.format('')} sex, AVG(pay) AS p FROM people STRATIFY BY sex"
     with _session(tmp_path, delta) as session:
-        assert (
-            "p is expected by the domain alone" in session.execute(f"EXPLAIN PRIVACY {sql}").message
-        )
+        message = session.execute(f"EXPLAIN PRIVACY {sql}").message
+        assert "p is a guess from the declared domain alone" in message
         answer = session.execute(sql)
         explained = session.execute(f"EXPLAIN PRIVACY {sql}")
         spent = session.execute("SHOW PRIVACY BUDGET").table
@@ -144,7 +143,7 @@ def test_an_error_is_expected_by_a_histogram_that_was_released(tmp_path: Path, d
         assert 1 / 1.1 < row["expected_error"] / half < 1.1
     for result in (explained, dearer):
         assert "± of p is expected by the histogram of its values" in result.message
-        assert "by the domain alone" not in result.message
+        assert "declared domain alone" not in result.message
     of_all = [row["expected_error"] for row in _rows(dearer) if row["measurement"] == "output p"]
     assert of_all[0] > 0
 
@@ -173,12 +172,13 @@ def test_under_pure_epsilon_the_noise_is_laplaces(pure: Session) -> None:
 def test_the_population_agrees_with_its_strata_and_is_told_to_cost_less(analyst: Session) -> None:
     sql = "sex, COUNT(*) AS n, SUM(hours) AS s, AVG(hours) AS h FROM people STRATIFY BY sex"
     told = analyst.execute(f"EXPLAIN PRIVACY {OPTIONS.format('')} {sql}").message
-    assert told.startswith("stratifying costs the population's figures ×1.41 in noise (")
+    assert told.startswith("the population's figures have 1.41 times the noise")
     assert "h ±" in told
-    assert "population_share = 0.66) would make it ×1.1" in told
+    assert "population_share = 0.66) makes that 1.1 times" in told
     shared = OPTIONS.format(", population_share = 0.66")
     told = analyst.execute(f"EXPLAIN PRIVACY {shared} {sql}").message
-    assert told.startswith("stratifying costs the population's figures ×1.10 in noise\n")
+    assert told.startswith("the population's figures have 1.10 times the noise")
+    assert "AVG" not in told.partition("\n")[0]
     quantile = "sex, COUNT(*) AS n, MEDIAN(hours) AS m FROM people STRATIFY BY sex"
     told = analyst.execute(f"EXPLAIN PRIVACY {shared} {quantile}").message
     assert "each stratum gets n ±" in told

@@ -20,6 +20,21 @@ ALTER TABLE people SET PRIVACY (KEY (id), COLUMN side BETWEEN (0, 9) NOT NULL,
 GROUPS = "SELECT {} FROM (SELECT side, COUNT(*) AS n FROM people GROUP BY side)"
 
 
+OPEN = """
+CREATE TABLE people AS SELECT i AS id, i % 2 AS side, i % 3 AS half FROM range(3000) t(i);
+ALTER TABLE people SET PRIVACY (KEY (id), BOUND (rows_per_unit = 1), COLUMN side BETWEEN (0, 9),
+    COLUMN half IN (0, 1, 2), BUDGET (epsilon = 100, delta = 1e-9));
+"""
+
+
+@pytest.fixture(scope="module")
+def open_keys(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+    """A session on people of whom NULLs are in no group."""
+    with Session(vault_of(OPEN, tmp_path_factory.mktemp("open") / "people.duckdb")) as opened:
+        opened.execute("SET privacy_epsilon = 1")
+        yield opened
+
+
 @pytest.fixture(scope="module")
 def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
     with Session(vault_of(SETUP, tmp_path_factory.mktemp("groups") / "people.duckdb")) as opened:
@@ -45,6 +60,33 @@ def test_an_answer_over_selected_keys_says_the_threshold(session: Session) -> No
 def test_an_answer_over_listed_keys_says_none(session: Session) -> None:
     result = session.execute("SELECT side, COUNT(*) AS n FROM people GROUP BY side")
     assert "left out" not in result.message
+
+
+@pytest.mark.parametrize(
+    ("keys", "name"),
+    [
+        ("side", "side"),
+        ("side // 2 AS half", "half"),
+        ("side // 2", "side // 2"),
+        ('side AS "of: it"', "of: it"),
+        ("side AS id", "id"),
+    ],
+)
+def test_keys_of_a_divided_query_have_the_names_that_were_written(
+    open_keys: Session, keys: str, name: str
+) -> None:
+    """It said `key0`, which nobody wrote."""
+    ask = f"SELECT {keys}, COUNT(*) AS n, n / SUM(n) OVER () AS share FROM people GROUP BY 1"
+    assert f"rows whose {name} is NULL or not declared are" in open_keys.execute(ask).message
+
+
+@pytest.mark.parametrize("output", ["entropy(side)", "histogram(side)"])
+def test_counts_of_values_name_what_is_counted(open_keys: Session, output: str) -> None:
+    """It said `__key0 or __value`."""
+    ask = f"SELECT half, {output} FROM people GROUP BY half"
+    message = open_keys.execute(ask).message
+    assert "rows whose half or side is NULL or not declared are in no group" in message
+    assert "__" not in message
 
 
 @pytest.mark.parametrize("output", ["AVG(n) AS a", "COUNT(*) AS c", "MEDIAN(n) AS m"])

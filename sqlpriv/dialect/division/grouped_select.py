@@ -1,8 +1,10 @@
 """One SELECT over private rows, parted: keys and aggregates first, what is made of them behind.
 
     SELECT educ, COUNT(*) / SUM(COUNT(*)) OVER () AS share FROM people GROUP BY educ
-    ──► private: SELECT educ AS key0, COUNT(*) AS "count_star()" FROM people GROUP BY educ
-        tail:    SELECT key0 AS educ, "count_star()" / SUM("count_star()") OVER () AS share
+    ──► private: SELECT educ AS "__group0:educ", COUNT(*) AS "count_star()"
+                 FROM people GROUP BY educ
+        tail:    SELECT "__group0:educ" AS educ,
+                        "count_star()" / SUM("count_star()") OVER () AS share
                  FROM __answer1
 
 Windows, QUALIFY, DISTINCT, ORDER BY, LIMIT and any function of DuckDB may stand in the tail. HAVING
@@ -41,6 +43,7 @@ from sqlpriv.dialect.marks import (
     marked_name,
     row_count,
 )
+from sqlpriv.statements.keywords import LABEL
 
 _TAIL_CLAUSES = ("qualify", "order", "limit", "offset", "distinct", "windows")
 KEYS = "__keys"
@@ -200,8 +203,15 @@ class GroupedSelect:
 
     def _add_key(self, key: exp.Expr) -> exp.Expr:
         if self._key_column(key) is None:
-            self.keys.append((key, f"key{len(self.keys)}"))
+            self.keys.append((key, f"__group{len(self.keys)}{self._label(key)}"))
         return key.copy()
+
+    def _label(self, key: exp.Expr) -> str:
+        """Returns what notices call a key, as the end of its column's name: its output's name."""
+        for item in self.select.expressions:
+            if not clauses_mark(item) and common_text(item.unalias()) == common_text(key):
+                return f"{LABEL}{output_name(item)}"
+        return ""
 
     def _key_column(self, node: exp.Expr) -> exp.Column | None:
         """Returns the answer's column of a key; None where the expression is none."""
@@ -212,7 +222,7 @@ class GroupedSelect:
                 and is_same_name(key.name, node.name)
                 and not (key.table and node.table)
             ):
-                return exp.column(name)
+                return exp.column(name, quoted=True)
         return None
 
     # --- the tail ---
@@ -319,7 +329,7 @@ class GroupedSelect:
         clauses = self.clauses.get(clauses_mark(self.select))
         if clauses is not None and clauses.strata is not None:
             raise NotDivisible("counts of values are for groups without strata")
-        keys = [(key, exp.column(name)) for key, name in self.keys]
+        keys = [(key, exp.column(name, quoted=True)) for key, name in self.keys]
         value, counts = over_frequencies(node, self.select, keys)
         self.counts.append(counts)
         return value

@@ -1,9 +1,10 @@
 """A query inside another that looks at the row around it, by equalities with its columns.
 
     SELECT r.region, (SELECT COUNT(*) FROM people p WHERE p.region = r.region) AS n FROM regions r
-    ──► private: SELECT p.region AS key0, COUNT(*) AS "count_star()" FROM people p GROUP BY p.region
+    ──► private: SELECT p.region AS __group0, COUNT(*) AS "count_star()" FROM people p
+                 GROUP BY p.region
         in the tail: (SELECT coalesce(any_value("count_star()"), 0) FROM __answer1
-                      WHERE key0 = r.region)
+                      WHERE __group0 = r.region)
 
 One private query answers for every row around, at one price.
 """

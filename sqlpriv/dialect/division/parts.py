@@ -102,14 +102,14 @@ def pivot_parts(pivot: exp.Pivot) -> tuple[exp.Select, list[exp.Expr]]:
     values = [item.unalias() for item in using]
     outputs = [exp.alias_(v.copy(), f"value{i}", quoted=True) for i, v in enumerate(values)]
     named = [
-        key.copy() if title else exp.alias_(key.copy(), f"key{i}")
+        key.copy() if title else exp.alias_(key.copy(), f"__key{i}")
         for i, (key, title) in enumerate(zip(keys, titles, strict=True))
     ]
     select = exp.select(*named, *outputs).from_(source.copy())
     by = [key.copy() for key in keys]
     for i, key in enumerate(keys):
         if titles[i] is None and i >= len(group.expressions):
-            key.replace(exp.column(f"key{i}"))
+            key.replace(exp.column(f"__key{i}"))
     firsts: list[exp.Expr] = []
     for i, item in enumerate(using):
         column = duckdb_call("first", exp.column(f"value{i}"))

@@ -53,10 +53,14 @@ def run(source: Path, vault: Path, script: Path, confirmed: bool) -> None:
     click.echo(text)
     click.echo(f"These statements are in {script}. Nothing is declared yet.", err=True)
     if not confirmed and sys.stdin.isatty():
-        click.echo("Edit the file now, in another window, if you like.", err=True)
-        confirmed = click.confirm(
-            "Are the values above fit to be public, and declared so?", err=True
+        click.echo(
+            "What is declared is public. Edit the file first, in another window, if you like.",
+            err=True,
         )
+        try:
+            confirmed = click.confirm("Declare what the file says now?", err=True)
+        except click.Abort:  # Ctrl-D, Ctrl-C
+            click.echo("no", err=True)
     if not confirmed:
         click.echo(
             "Run them when they are right:"
@@ -123,11 +127,12 @@ def _quote_path(path: Path) -> str:
 )
 @click.option("--yes", is_flag=True, help="Declare what is proposed, without asking.")
 def init(source: Path, vault: Path | None, script: Path | None, yes: bool) -> None:
-    """Propose declarations for SOURCE: a CSV, Parquet or JSON file, a folder of them, or a vault.
+    """Propose declarations for the rows in SOURCE.
 
-    CSV and JSON may be compressed (.csv.gz). Files are loaded into a new vault. The proposal says,
-    column by column, what would be declared and what it would leave out. Nothing is declared
-    without a yes: domains that are read from data tell of the data.
+    SOURCE is a CSV, Parquet or JSON file, a folder of them, or a vault. CSV and JSON may be
+    compressed (.csv.gz). Files are loaded into a new vault. The proposal says, column by
+    column, what would be declared and what it would leave out. Nothing is declared without a
+    yes: domains that are read from data tell of the data.
     """
 
     is_vault = source.is_file() and source.suffix.lower() in VAULTS

@@ -15,10 +15,11 @@ from sqlpriv.system.count_text import count_text
 @click.argument("vault", type=click.Path(dir_okay=False, path_type=Path))
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
 def backup(vault: Path, folder: Path) -> None:
-    """Copy VAULT, its ledger, users, releases, models and audit log into the new FOLDER.
+    """Copy VAULT and the files that belong to it into the new FOLDER.
 
-    All are of one moment: a vault without its ledger is undeclared, and an older ledger forgets
-    what was spent. Analysts may go on asking meanwhile.
+    They are the ledger, users, releases, models and audit log. All are of one moment: a vault
+    without its ledger is undeclared, and an older ledger forgets what was spent. Analysts may
+    go on asking meanwhile.
     """
     from sqlpriv.session.commands.backup import back_up
 
@@ -79,11 +80,12 @@ def ledger() -> None:
     help="The database; a password comes from $PGPASSWORD or ~/.pgpass.",
 )
 def move(vault: Path, url: str) -> None:
-    """Move VAULT's ledger into PostgreSQL: one budget for servers on many machines.
+    """Move VAULT's ledger into PostgreSQL, for several servers.
 
-    The ledger file is closed for good and kept as .ledger.moved; in its place a pointer names the
-    database. A server's users move along: all servers know the same ones. Copies of the vault on
-    other machines: `sqlpriv serve VAULT --ledger URL`.
+    Servers on many machines have one budget then. The ledger file is closed for good and kept
+    as .ledger.moved; in its place a pointer names the database. A server's users move along:
+    all servers know the same ones. Copies of the vault on other machines: `sqlpriv serve VAULT
+    --ledger URL`.
     """
     from sqlpriv.interfaces.server import users
     from sqlpriv.session.commands.ledger_place import move_ledger_to

@@ -174,10 +174,11 @@ def budget(vault: ChosenVault, form: str | None) -> None:
 @click.argument("tables", metavar="[TABLE]...", nargs=-1)
 @click.option("--to", "target", required=True, help="Where to: see below.")
 def publish(vault: Path, tables: tuple[str, ...], target: str) -> None:
-    """Hand released tables to BI tools: each TABLE, or all that were released from VAULT.
+    """Hand released tables to BI tools.
 
-    It copies what is public already (VAULT's .release.duckdb), costs nothing and opens no vault.
-    Tables of the same names are replaced without disturbing who reads them; others stay.
+    Each TABLE is copied, or all that were released from VAULT. It copies what is public already
+    (VAULT's .release.duckdb), costs nothing and opens no vault. Tables of the same names are
+    replaced without disturbing who reads them; others stay.
 
     \b
     --to bi.duckdb                        a DuckDB file that DuckDB 1.2 and later read
@@ -210,7 +211,10 @@ def publish(vault: Path, tables: tuple[str, ...], target: str) -> None:
     help="How many people to generate.",
 )
 def demo(directory: Path, rows: int) -> None:
-    """Make a vault of generated people, ask it, publish a synthetic table: under a minute."""
+    """Make a vault of generated people to play with: under a minute.
+
+    The demo asks the vault and publishes a synthetic table. It prints each statement that it runs.
+    """
     from sqlpriv.interfaces.cli import demo as house
 
     try:

@@ -105,7 +105,9 @@ def serve(
     concurrency: int,
     exact_times: bool,
 ) -> None:
-    """Serve a vault over Arrow Flight SQL, to whom `sqlpriv user add` let in.
+    """Serve a vault to whom `sqlpriv user add` let in.
+
+    The server speaks Arrow Flight SQL, and PostgreSQL's protocol with --postgresql.
 
     \b
     sqlpriv user add people.duckdb ada

@@ -53,11 +53,12 @@ def report_facts(session: SessionLike) -> ReportFacts:
     help="The HTML file to write.",
 )
 def report(vault: ChosenVault, page: Path) -> None:
-    """Write one page on VAULT: what is protected and how, who asked what, what is left.
+    """Write one page on VAULT for an owner or a board.
 
-    The page holds what SHOW PRIVACY tells an owner, or with --role analyst somebody who may not use
-    every table, in plain words and pictures. It needs no network, follows the reader's choice of
-    light or dark, and can be printed.
+    The page says what is protected and how, who asked what, and what is left. It holds what
+    SHOW PRIVACY tells an owner, or with --role analyst somebody who may not use every table, in
+    plain words and pictures. It needs no network, follows the reader's choice of light or dark,
+    and can be printed.
     """
     from sqlpriv.interfaces.display.report_page import report_page
     from sqlpriv.system.database_files import refuse_database

@@ -20,13 +20,24 @@ PIPE_WIDTH = 100_000
 SHOWN = 100
 """Rows that a table shows on a terminal; every other form, and a pipe, has them all."""
 TEXT_WIDTH = 80
-"""Where a table on a terminal cuts long text, with an ellipsis."""
-NARROWEST = 12
+"""Where a table on a terminal cuts long text, with an ellipsis; text that stands alone is only cut
+at the terminal's edge."""
+NARROWEST = 16
 """Text is not cut shorter than that to make room for further columns."""
 _GAP = 2
-MEASUREMENT, FOR_AUDITORS = "measurement", ("sensitivity", "sql")
-"""The first column of EXPLAIN PRIVACY, and those that a table leaves to every other form: the
-engine's SQL is long, and the labels need the room."""
+EXPLAIN_COLUMNS = (
+    "measurement",
+    "cells",
+    "expected_error",
+    "epsilon",
+    "relative_error",
+    "epsilon_for_10_percent",
+    "rho",
+    "sigma",
+    "mechanism",
+)
+"""The columns of EXPLAIN PRIVACY that a table shows, what an asker looks for first: a narrow
+terminal loses the last ones. The other forms have `sensitivity` and the engine's SQL as well."""
 PLAN_COLUMNS = ["explain_key", "explain_value"]
 """What DuckDB's own EXPLAIN gives: a picture of several lines, which is printed as it is."""
 Piece = tuple[str, str]
@@ -35,12 +46,13 @@ Piece = tuple[str, str]
 
 @dataclass
 class TextColumn:
-    """A column as it is format_value.
+    """A column as it is shown.
 
     Args:
         name: Its head.
         cells: Its values as people read them, one line each.
         right: Whether they stand flush right.
+        narrows: Whether a value may be cut: it is text, and no number and no moment.
         errors: Half-widths beside the values; none where all of them are exact.
         width: Of the values, in terminal cells.
         error_width: Of the half-widths and the gap behind them; 0 without any.
@@ -49,6 +61,7 @@ class TextColumn:
     name: str
     cells: list[str]
     right: bool
+    narrows: bool
     errors: list[str]
     width: int
     error_width: int
@@ -81,15 +94,14 @@ def print_table(result: Result, console: Console, limit: int | None = None) -> N
     """
     if result.table is None:
         return
-    longest = console.width
-    if console.is_terminal:  # no text takes more than a third: numbers beside it need room
-        longest = min(TEXT_WIDTH, max(NARROWEST, console.width // 3))
     if result.table.column_names == PLAN_COLUMNS:
         console.file.write("".join(f"{plan}\n" for _, plan in rows(result.table)))
         return
     table = result.table.slice(0, limit)
-    if table.column_names[:1] == [MEASUREMENT]:
-        table = table.select([name for name in table.column_names if name not in FOR_AUDITORS])
+    if table.column_names[:1] == [EXPLAIN_COLUMNS[0]]:
+        table = table.select([name for name in EXPLAIN_COLUMNS if name in table.column_names])
+    is_cut = console.is_terminal and table.num_columns > 1
+    longest = TEXT_WIDTH if is_cut else console.width
     columns = [_column(result, table, i, longest) for i in range(table.num_columns)]
     fitting = _fit_columns(columns, console.width)
     for line in _lines(fitting, table.num_rows):
@@ -99,8 +111,9 @@ def print_table(result: Result, console: Console, limit: int | None = None) -> N
             console.print(shown_line, no_wrap=True, crop=False)
         else:
             console.file.write("".join(text for text, _ in line).rstrip() + "\n")
-    if hidden := [column.name for column in columns[len(fitting) :]]:
-        console.print(Text(f"too narrow to show {', '.join(hidden)} (csv and json have all)"))
+    if hidden := [column.name for column in columns if column not in fitting]:
+        names = ", ".join(hidden)
+        console.print(Text(f"too narrow to show {names} (vertical, csv and json have all)"))
 
 
 def console_for(out: TextIO, width: int | None = None) -> Console:
@@ -120,13 +133,14 @@ def _column(result: Result, table: pa.Table, at: int, longest: int) -> TextColum
         for value, width in zip(values, widths, strict=True)
     ]
     head = _one_line(name, longest)
-    right = numeric(table.schema.types[at])
+    sql_type = table.schema.types[at]
+    right = numeric(sql_type)
+    narrows = not right and not pa.types.is_temporal(sql_type)
     beside = 0
     if _has_error(result, name):
         beside = max(map(_size, ("±", *errors))) + _GAP
-    return TextColumn(
-        head, cells, right, errors if beside else [], max(map(_size, (head, *cells))), beside
-    )
+    width = max(map(_size, (head, *cells)))
+    return TextColumn(head, cells, right, narrows, errors if beside else [], width, beside)
 
 
 def _has_error(result: Result, name: str) -> bool:
@@ -134,7 +148,12 @@ def _has_error(result: Result, name: str) -> bool:
 
 
 def _fit_columns(columns: list[TextColumn], width: int) -> list[TextColumn]:
-    """Returns the first columns, as many as fit: text is narrowed before a column is left out."""
+    """Returns the first columns, as many as fit.
+
+    Text is narrowed before a column is left out, and columns without any value are left out first.
+    """
+    if _least_width(columns) > width:
+        columns = [c for c in columns if set(c.cells) != {"NULL"}] or columns
     for count in range(len(columns), 0, -1):
         taken = columns[:count]
         excess = sum(column.whole_width for column in taken) - _GAP - width
@@ -147,8 +166,12 @@ def _fit_columns(columns: list[TextColumn], width: int) -> list[TextColumn]:
     return taken
 
 
+def _least_width(columns: list[TextColumn]) -> int:
+    return sum(column.whole_width - _spare(column) for column in columns) - _GAP
+
+
 def _spare(column: TextColumn) -> int:
-    return 0 if column.right else max(0, column.width - NARROWEST)
+    return max(0, column.width - NARROWEST) if column.narrows else 0
 
 
 def _lines(columns: list[TextColumn], count: int) -> Iterator[list[Piece]]:

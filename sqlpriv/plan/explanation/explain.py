@@ -144,9 +144,10 @@ def strata_cost_notes(
         line = "different values of strata do not add up: half of the price is for the population's"
         return (f"{line}, and each stratum has {gains}" if gains else line,)
     cost = population_cost(k, price, share)
-    noise = f"stratifying costs the population's figures ×{cost:.2f} in noise"
+    without = "the noise that they have without STRATIFY BY"
+    noise = f"the population's figures have {cost:.2f} times {without}"
     if any(one.both_levels for one in plan.rounds):
-        noise += " (a clipped AVG's less, where that costs no stratum's ± more than a tenth)"
+        noise += "; a clipped AVG has less, where that makes no stratum's ± a tenth longer"
     notes = [noise] if share or cost <= WORTH_TELLING else [noise, _cheaper_population(k, price)]
     return (*notes, f"each stratum gets {gains}") if gains else tuple(notes)
 
@@ -156,8 +157,8 @@ def _cheaper_population(k: int, price: type[Price]) -> str:
     share = share_for(k, price, WORTH_TELLING)
     dearer = stratum_cost(price, share)
     return (
-        f"OPTIONS (population_share = {share:.2f}) would make it ×{WORTH_TELLING}, "
-        f"and each stratum's ± ×{dearer:.1f}"
+        f"OPTIONS (population_share = {share:.2f}) makes that {WORTH_TELLING} times, "
+        f"and each stratum's ± {dearer:.1f} times as long"
     )
 
 

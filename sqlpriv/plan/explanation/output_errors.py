@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 TENTH = 0.1
 """The relative error whose price EXPLAIN PRIVACY tells."""
 GUESS = (
-    "± of {} is expected by the domain alone: where values lie is not known before they are asked "
-    "for, and mostly makes it a hundredth to five times as much"
+    "± of {} is a guess from the declared domain alone: the answer's ± depends on where values "
+    "lie, and is mostly between a hundredth of the guess and five times the guess"
 )
 BY_HISTOGRAM = "± of {} is expected by the histogram of its values that was released before"
 """How near that comes is measured by `tests/bench/expected_errors.py`."""

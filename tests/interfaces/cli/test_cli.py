@@ -37,6 +37,14 @@ def test_stdout_holds_the_rows_and_stderr_the_rest(vault):
     assert result.stderr.splitlines()[-1] == "3 rows · ± 95 % · ε 0.5 spent"
 
 
+@pytest.mark.parametrize("group", [[], ["user"], ["ledger"]])
+def test_a_list_of_commands_says_whole_sentences(group):
+    """Click cuts a first sentence that is longer than the rest of the line."""
+    listed = run(*group, "--help").stdout.partition("Commands:")[2]
+    assert listed
+    assert "..." not in listed
+
+
 def test_a_price_on_the_command_line(vault):
     unpriced = "SELECT SEX, COUNT(*) AS n FROM people GROUP BY SEX"
     assert "privacy_epsilon" in run("query", vault, unpriced).stderr

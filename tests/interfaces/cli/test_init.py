@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -42,6 +43,26 @@ def shop(tmp_path: Path) -> Path:
 
 def run(*arguments: object, stdin: str | None = None):
     return CliRunner().invoke(main, ["init", *map(str, arguments)], input=stdin)
+
+
+def test_the_end_of_input_declares_nothing_and_says_what_comes_next(
+    shop: Path, tmp_path: Path
+) -> None:
+    ours, theirs = pty.openpty()
+    os.write(ours, b"\x04")  # Ctrl-D
+    done = subprocess.run(
+        [sys.executable, "-m", "sqlpriv", "init", shop, "--vault", tmp_path / "shop.duckdb"],
+        stdin=theirs,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    os.close(ours)
+    os.close(theirs)
+    assert done.returncode == 0, done.stderr
+    assert "Declare what the file says now? [y/N]: no\nRun them when" in done.stderr
+    with Session(tmp_path / "shop.duckdb", role="owner") as owner:
+        assert owner.execute("SHOW PRIVACY DECLARATIONS").table.num_rows == 0
 
 
 def test_a_folder_is_proposed_table_by_table(shop: Path, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The forms of a result: a table for people, csv, json and parquet for programs."""
 
 import csv
+import datetime
 import io
 import json
 import re
@@ -16,6 +17,7 @@ from support.scripted_session import NOISED, done, exact
 from sqlpriv.interfaces.display import formats, html, table
 from sqlpriv.interfaces.display.footnote import cost, footnote
 from sqlpriv.kernel.terms.budget import Rho
+from sqlpriv.plan.explanation.explain import SCHEMA
 from sqlpriv.session.session import Result
 
 
@@ -74,6 +76,32 @@ def test_a_narrow_terminal_is_told_which_columns_it_does_not_show():
     table.print_table(exact(**{f"n{i}": [123456789012] for i in range(4)}), narrow)
     assert out.getvalue().count("123456789012") == 2
     assert "too narrow to show n2, n3" in " ".join(out.getvalue().split())
+
+
+def shown_lines(result, width):
+    """Returns the lines of a table on a terminal."""
+    out = io.StringIO()
+    table.print_table(result, Console(file=out, width=width, force_terminal=True, no_color=True))
+    return re.sub(r"\x1b\[[0-9;]*m", "", out.getvalue()).splitlines()
+
+
+def test_text_that_stands_alone_has_the_whole_width():
+    """SHOW PRIVACY DECLARATIONS is there to be copied."""
+    assert shown_lines(exact(declaration=["x" * 95]), 100)[2] == "x" * 95
+
+
+def test_a_moment_is_not_cut_and_columns_without_values_go_first():
+    moment = datetime.datetime(2026, 11, 26, 14, 43)
+    result = exact(at=[moment], nothing=[None], statement=["x" * 70], n=[7])
+    head, _, row, *_ = shown_lines(result, 40)
+    assert head.split() == ["at", "statement", "n"]
+    assert row.split() == ["2026-11-26", "14:43:00", "x" * 15 + "…", "7"]
+    assert shown_lines(result, 120)[0].split() == ["at", "nothing", "statement", "n"]
+
+
+def test_explain_shows_first_what_an_asker_looks_for():
+    explained = exact(**{name: [None if name == "sql" else 1] for name in SCHEMA.names})
+    assert printed(explained).splitlines()[0].split() == list(table.EXPLAIN_COLUMNS)
 
 
 def test_a_limit_shows_the_first_rows_and_says_so():

@@ -5,8 +5,8 @@
     LEFT JOIN bookings b ON date_trunc('month', b.arrival) = m.month GROUP BY m.month
     ──► SELECT m.month, CAST(coalesce(SUM(__kept.value0), 0) AS BIGINT) AS n
         FROM (SELECT unnest(generate_series(…)) AS month) m
-        LEFT JOIN (SELECT date_trunc('month', arrival) AS key0, COUNT(id) AS value0
-                   FROM bookings GROUP BY 1) AS __kept ON __kept.key0 = m.month GROUP BY m.month
+        LEFT JOIN (SELECT date_trunc('month', arrival) AS __key0, COUNT(id) AS value0
+                   FROM bookings GROUP BY 1) AS __kept ON __kept.__key0 = m.month GROUP BY m.month
 
 A made row is kept whether it has private rows or not, and its private columns are NULL where it has
 none (`rows_without_partner`). So an aggregate over a private column is that over the rows of all
@@ -19,10 +19,10 @@ asked for the group's own keys, and the made rows are written into it (`spine_ro
     ON p.age BETWEEN b.low AND b.high GROUP BY b.name
     ──► SELECT b.name, CAST(coalesce(any_value(__kept.value0), 0) AS BIGINT) AS n
         FROM unnest(…) AS b
-        LEFT JOIN (SELECT b.name AS key0, COUNT(p.id) AS value0
+        LEFT JOIN (SELECT b.name AS __key0, COUNT(p.id) AS value0
                    FROM people p JOIN (VALUES …) AS b (name, low, high)
                    ON p.age BETWEEN b.low AND b.high GROUP BY b.name) AS __kept
-        ON __kept.key0 IS NOT DISTINCT FROM b.name GROUP BY b.name
+        ON __kept.__key0 IS NOT DISTINCT FROM b.name GROUP BY b.name
 """
 
 from __future__ import annotations
@@ -227,7 +227,7 @@ class _KeptRows:
             aggregates: Those of the query around.
             alone: Each group of the query around has one key.
         """
-        outputs = [exp.alias_(key.copy(), f"key{i}") for i, key in enumerate(keys)]
+        outputs = [exp.alias_(key.copy(), f"__key{i}") for i, key in enumerate(keys)]
         for one in aggregates:
             name = self.value_names[common_text(one)]
             parts = {"": one.copy()} if alone else addends(one)
@@ -271,7 +271,7 @@ class _KeptRows:
 
 def _key(place: int) -> exp.Column:
     """Returns the column of a key in the private query."""
-    return exp.column(f"key{place}", table=BY_KEY)
+    return exp.column(f"__key{place}", table=BY_KEY)
 
 
 def _shown_nodes(select: exp.Select) -> Iterator[exp.Expr]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import io
+import math
 import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, is_dataclass, replace
@@ -33,9 +34,13 @@ from sqlpriv.system import whole_files
 from sqlpriv.system.file_modes import as_private_as
 from sqlpriv.system.quiet_engine import open_engine
 
-ATTEMPTS = 40
-"""Batches that are drawn at most where only some rows are wanted."""
-MOST_BATCH = 2_000_000
+FIRST_BATCH = 10_000
+MOST_DRAWN = 10_000_000
+"""Rows that are drawn at most where only some are wanted."""
+MOST_UNMET = 1_000_000
+"""The same, as long as none of them is wanted."""
+LARGER = 10
+"""By how much a batch is larger than all before it, at most."""
 VERSION = 2
 _PLAIN = {
     "builtins": {"set", "frozenset", "slice", "range", "complex", "bytearray"},
@@ -94,19 +99,33 @@ def draw_rows(
     if text is None:
         return _draw(kept, rows, rng)
     parts: list[pa.Table] = []
-    have, share = 0, 0.5
-    for _ in range(ATTEMPTS):
-        batch = int(min(MOST_BATCH, max(1_000, 1.2 * (rows - have) / share)))
-        drawn = _draw(kept, batch, rng)
-        parts.append(_matching_rows(drawn, text))
-        have += parts[-1].num_rows
+    have, drawn = 0, 0
+    while drawn < (MOST_DRAWN if have else MOST_UNMET):
+        batch = _next_batch(rows, have, drawn)
+        parts.append(_matching_rows(_draw(kept, batch, rng), text))
+        have, drawn = have + parts[-1].num_rows, drawn + batch
         if have >= rows:
             return pa.concat_tables(parts).slice(0, rows)
-        share = max(parts[-1].num_rows / max(drawn.num_rows, 1), 1e-4)
+        if have and drawn >= MOST_UNMET and rows / have * drawn > 2 * MOST_DRAWN:
+            break  # so many rows would never be had
     raise Refused(
-        f"the model has too few rows for which that is true: {have} of {rows}",
+        f"the model has too few rows for which that is true: {have} of {drawn:,} that were drawn",
         hint="take a wider WHERE, or fewer ROWS",
     )
+
+
+def _next_batch(rows: int, have: int, drawn: int) -> int:
+    """Returns how many rows to draw next: a fifth more than are missing at the share of wanted rows
+    so far, LARGER times all that was drawn at most.
+
+    >>> _next_batch(100, 0, 10_000), _next_batch(100, 10, 10_000)
+    (100000, 108000)
+    """
+    if not drawn:
+        return max(FIRST_BATCH, min(2 * rows, MOST_UNMET))
+    needed = 1.2 * (rows - have) * drawn / have if have else MOST_UNMET
+    most = min(LARGER * drawn, MOST_UNMET, (MOST_DRAWN if have else MOST_UNMET) - drawn)
+    return max(1, min(math.ceil(needed), most))
 
 
 def write_model(kept: KeptModel, folder: Path, name: str, vault: Path) -> None:

@@ -6,6 +6,7 @@ rounded Gaussian (or Laplace) noise and counts what it is paid, to the nano.
 
 from __future__ import annotations
 
+import datetime as dt
 import itertools
 import math
 import operator
@@ -25,6 +26,7 @@ from sqlpriv.kernel.terms.budget import Price, Rho
 from sqlpriv.kernel.terms.contract import PrivacyUnit, TableContract
 from sqlpriv.kernel.terms.release import Measurement, Release
 
+EPOCH, MICROSECOND = dt.datetime(1970, 1, 1), dt.timedelta(microseconds=1)
 BINARY = {
     "+": operator.add,
     "-": operator.sub,
@@ -38,7 +40,7 @@ BINARY = {
 UNARY = {
     "abs": abs,
     "round": round,
-    "trunc day": lambda moment: moment.replace(hour=0, minute=0, second=0, microsecond=0),
+    "micros": lambda moment: (moment - EPOCH) // MICROSECOND,
 }
 
 IDS = itertools.count(1)

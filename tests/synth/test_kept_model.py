@@ -16,6 +16,7 @@ from sqlpriv.errors import OperationalError, Refused
 from sqlpriv.kernel.terms.budget import rho_of
 from sqlpriv.kernel.terms.contract import Categories, Interval
 from sqlpriv.session.session import Session
+from sqlpriv.synth import kept_model
 from sqlpriv.synth.kept_model import draw_rows, read_model, write_model
 from sqlpriv.synth.registry import REGISTRY
 from sqlpriv.synth.synthesis import prepare, synthesize
@@ -100,6 +101,20 @@ def test_a_condition_is_met_by_all_rows_and_the_rest_follows_the_model():
 def test_what_cannot_be_drawn_is_refused(where, words):
     with pytest.raises(Refused, match=words):
         draw_rows(kept(), 10, where)
+
+
+def test_a_condition_that_no_row_meets_is_refused_after_a_million_rows(monkeypatch):
+    """Forty batches of 1.2 million rows were drawn before, for a hundred rows: minutes."""
+    batches, draw_all = [], kept_model.draw_table
+
+    def count_rows(domain, options, *rest):
+        batches.append(options["rows"])
+        return draw_all(domain, {**options, "rows": 10}, *rest)
+
+    monkeypatch.setattr(kept_model, "draw_table", count_rows)
+    with pytest.raises(Refused, match="0 of 1,000,000 that were drawn"):
+        draw_rows(kept(), 100, "b = 'nothing'")
+    assert sum(batches) == 1_000_000
 
 
 class Evil:

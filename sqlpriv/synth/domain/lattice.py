@@ -28,6 +28,11 @@ EPOCH = dt.datetime(1970, 1, 1)
 MICROSECOND = dt.timedelta(microseconds=1)
 SECOND = 1_000_000
 DAY = 86_400 * SECOND
+MOMENT_STEPS = (DAY, 3_600 * SECOND, 900 * SECOND, 300 * SECOND, 60 * SECOND)
+"""Of timestamps, in microseconds: a day, an hour, a quarter of one, five minutes, a minute. Each is
+a multiple of the next one."""
+MINUTE_STEPS = (60, 15, 5)
+"""Of a TIME, which is read in whole minutes of its day."""
 BITS = 40
 """Of a column without a grid, the unit is 2^-40 of the largest declared end's power of two."""
 NEAR = 1e-4
@@ -155,12 +160,16 @@ def ladder(column: Column, domain: Interval) -> tuple[float, ...]:
 
     >>> ladder(Column("x", Type.INTEGER, "INTEGER"), Interval(0, 5_000))
     (100, 10)
+    >>> ladder(Column("x", Type.INTEGER, "TIME"), Interval(0, 1439))
+    (60, 15, 5)
     """
     if column.type is Type.DATE:
         return ()
     width = number_of(column, domain.upper) - number_of(column, domain.lower)
     if column.type is Type.TIMESTAMP:
-        return (float(DAY),) if width >= 10 * DAY else ()
+        return tuple(float(step) for step in MOMENT_STEPS if step <= width / 10)
+    if column.sql_type == "TIME":
+        return MINUTE_STEPS
     if column.type is Type.INTEGER:
         return tuple(10**k for k in range(15, 0, -1) if 10**k <= width / 50)
     scale = _SCALE.fullmatch(column.sql_type)
@@ -188,10 +197,10 @@ def grid_query(source: a.Relation, column: Column, steps: tuple[float, ...]) -> 
 
 
 def _is_multiple(column: Column, step: float) -> a.Expr:
-    value = a.Col(column.name)
+    value: a.Expr = a.Col(column.name)
     if column.type is Type.TIMESTAMP:
-        return a.Call("=", (value, a.Call("trunc day", (value,))))
-    if column.type is Type.INTEGER:
+        value = a.Call("micros", (value,))
+    if column.type is not Type.REAL:
         rest = a.Call("%", (value, a.Lit(int(step), Type.INTEGER)))
         return a.Call("=", (rest, a.Lit(0, Type.INTEGER)))
     quotient = a.Call("/", (value, a.Lit(step, Type.REAL)))

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -34,6 +34,10 @@ from sqlpriv.system.count_text import count_text
 _R = TypeVar("_R")
 _GIVEN_UP = "the statement was given up; what was charged stays charged, and its answer is kept"
 _POLL = 0.05
+LONGEST_WAIT = 30.0
+"""Seconds that a statement waits for a place among its user's: a dashboard sends many at once."""
+LONGEST_LINE = 64
+"""Statements of one user that wait at most: each holds a thread."""
 FIRST_TIME = 0.1
 """Seconds: the first time on the grid; each of the others is twice the one before."""
 Work = Callable[[Session, Callable[[Progress], None]], _R]
@@ -41,15 +45,17 @@ Work = Callable[[Session, Callable[[Progress], None]], _R]
 
 @dataclass(eq=False)
 class _Job:
-    """One statement under way; `hold` says until when, in seconds from its beginning, it holds its
-    session where it took so many, None for no longer."""
+    """One statement under way or in line. Its user may run so many as `places`. `hold` says until
+    when, in seconds from its beginning, it holds its session where it took so many; or is None."""
 
     client: Client
     work: Work[Any]
+    places: int
     hold: Callable[[float], float] | None = None
     stopped: threading.Event = field(default_factory=threading.Event)
     done: threading.Event = field(default_factory=threading.Event)
     running: bool = False
+    entered: float = field(default_factory=time.monotonic)
     result: Any = None
     error: Exception | None = None
 
@@ -73,8 +79,8 @@ class Runner:
         self._timeout, self._concurrency = timeout, concurrency
         self._exact_times = exact_times
         self._lock, self._running = threading.Lock(), Counter[str]()
-        self._jobs: dict[bytes, _Job] = {}
-        self._all_jobs: set[_Job] = set()
+        self._lines = defaultdict[str, list[_Job]](list)
+        self._jobs, self._all_jobs = dict[bytes, _Job](), set[_Job]()
 
     def run(
         self,
@@ -88,6 +94,8 @@ class Runner:
     ) -> _R:
         """Runs work on a client's session and returns what it returns.
 
+        It waits for a place first where the user runs as many statements as they may.
+
         Args:
             client: Whose; another statement of the same session is waited for.
             work: Takes the session, and a place to report progress to.
@@ -98,15 +106,29 @@ class Runner:
                 statement that is cancelled, and holds its session until its own time.
 
         Raises:
-            VaultBusy: The user runs as many statements as they may.
+            VaultBusy: No place was free for `LONGEST_WAIT`, or `LONGEST_LINE` statements wait.
             TimedOut, Cancelled: It took too long, or was given up.
             Exception: What the work raised.
         """
         limit = client.user.timeout or self._timeout
         waits = on_grid and client.user.role != "owner" and not self._exact_times
-        job = _Job(client, work, partial(end_of_hold, limit=limit) if waits else None)
+        hold = partial(end_of_hold, limit=limit) if waits else None
+        job = _Job(client, work, client.user.concurrency or self._concurrency, hold)
+        waited_until = time.monotonic() + (patience or math.inf)
         self._enter(job, handle)
-        until, waited_until = time.monotonic() + limit, time.monotonic() + (patience or math.inf)
+        try:
+            while not self._take_place(job):
+                if job.stopped.is_set() or gone():
+                    raise Cancelled(_GIVEN_UP)
+                if time.monotonic() > waited_until:
+                    raise _impatient(patience)
+                job.stopped.wait(_POLL)
+        except Exception:
+            with self._lock:
+                self._lines[client.user.name].remove(job)
+                self._forget(job, handle)
+            raise
+        until = time.monotonic() + limit
         threading.Thread(target=self._run, args=(job, handle), daemon=True).start()
         too_late = TimedOut(f"the statement took longer than {limit:g} s and {_GIVEN_UP[14:]}")
         while not job.done.wait(_POLL):
@@ -118,7 +140,7 @@ class Runner:
                 raise too_late
             if time.monotonic() > waited_until:
                 self._stop(job)
-                raise TimedOut(f"the client's limit of {patience:g} s is over: {_GIVEN_UP}")
+                raise _impatient(patience)
         if job.hold is not None and time.monotonic() >= until:  # it was held until its limit
             raise too_late
         if job.error is not None:
@@ -151,18 +173,45 @@ class Runner:
         return not self._running.total()
 
     def _enter(self, job: _Job, handle: bytes) -> None:
-        user = job.client.user
-        limit = user.concurrency or self._concurrency
+        """Puts a job at the end of its user's line, where `cancel` reaches it.
+
+        Raises:
+            VaultBusy: The line is as long as it may be.
+        """
         with self._lock:
-            if self._running[user.name] >= limit:
-                raise VaultBusy(
-                    f"{user.name} runs {count_text(limit, 'statement')}, and no more may run at"
-                    " once on this server; nothing was read or charged: wait for one of them"
-                )
-            self._running[user.name] += 1
+            line = self._lines[job.client.user.name]
+            if len(line) >= LONGEST_LINE:
+                raise self._busy(job)
+            line.append(job)
             self._all_jobs.add(job)
             if handle:
                 self._jobs[handle] = job
+
+    def _take_place(self, job: _Job) -> bool:
+        """Tells whether a job that waits has a place now: it is the first in line, and one is free.
+
+        Raises:
+            VaultBusy: It has waited for `LONGEST_WAIT`.
+        """
+        name = job.client.user.name
+        with self._lock:
+            if self._lines[name][0] is job and self._running[name] < job.places:
+                self._lines[name].pop(0)
+                self._running[name] += 1
+                return True
+        if time.monotonic() > job.entered + LONGEST_WAIT:
+            raise self._busy(job)
+        return False
+
+    def _forget(self, job: _Job, handle: bytes) -> None:
+        self._jobs.pop(handle, None)
+        self._all_jobs.discard(job)
+
+    def _busy(self, job: _Job) -> VaultBusy:
+        return VaultBusy(
+            f"{job.client.user.name} runs {count_text(job.places, 'statement')}, and no more may"
+            " run at once on this server; nothing was read or charged: wait for one of them"
+        )
 
     def _run(self, job: _Job, handle: bytes) -> None:
         try:
@@ -188,8 +237,7 @@ class Runner:
             job.client.close_if_ended()
             with self._lock:
                 self._running[job.client.user.name] -= 1
-                self._jobs.pop(handle, None)
-                self._all_jobs.discard(job)
+                self._forget(job, handle)
             job.done.set()
 
     def _stop(self, job: _Job) -> None:
@@ -202,6 +250,10 @@ class Runner:
                     job.client.session.interrupt()
 
         threading.Thread(target=insist, daemon=True).start()
+
+
+def _impatient(patience: float | None) -> TimedOut:
+    return TimedOut(f"the client's limit of {patience or 0:g} s is over: {_GIVEN_UP}")
 
 
 def time_on_grid(seconds: float) -> float:

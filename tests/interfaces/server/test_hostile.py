@@ -13,7 +13,7 @@ import pytest
 from pyarrow import flight
 
 import sqlpriv
-from sqlpriv.interfaces.server import users
+from sqlpriv.interfaces.server import running_statements, users
 from sqlpriv.interfaces.server.protocol import messages as m
 from sqlpriv.session.session import Session
 
@@ -341,7 +341,8 @@ def test_a_statement_is_cancelled_by_its_flight_info(serve):
     assert free_again(served) == (500,)
 
 
-def test_nobody_runs_more_at_once_than_they_may_and_others_are_not_held_up(serve):
+def test_nobody_runs_more_at_once_than_they_may_and_others_are_not_held_up(serve, monkeypatch):
+    monkeypatch.setattr(running_statements, "LONGEST_WAIT", 0.1)
     served = serve(concurrency=1)
     client, info, call = run_endless(served, timeout=8.0)
     thread = threading.Thread(target=ended, args=(client, info, call))

@@ -2,10 +2,12 @@
 
 import threading
 import time
+from collections import defaultdict
 from types import SimpleNamespace
 
 import pytest
 
+import sqlpriv
 from sqlpriv.errors import VaultBusy
 from sqlpriv.interfaces.server import running_statements
 from sqlpriv.interfaces.server.endpoints.listen import Limits
@@ -75,6 +77,86 @@ def test_what_a_statement_raises_is_raised_and_its_place_is_free_again(client):
     assert runner.run(client, lambda *_: 1, lambda: False) == 1
 
 
+class LongWork:
+    """Statements that run until they are told to end, in the order in which they began."""
+
+    def __init__(self, runner, client):
+        self.runner, self.client = runner, client
+        self.begun, self.outcomes, self.threads = [], {}, {}
+        self.ends = defaultdict(threading.Event)
+
+    def start(self, name):
+        def work(*_):
+            self.begun.append(name)
+            self.ends[name].wait(60)
+
+        def run():
+            client = Client(self.client.user, FakeSession(), name)
+            try:
+                self.runner.run(client, work, lambda: False, name.encode())
+                self.outcomes[name] = "answered"
+            except sqlpriv.Error as error:
+                self.outcomes[name] = type(error).__name__
+
+        self.threads[name] = threading.Thread(target=run)
+        self.threads[name].start()
+
+    def start_line(self, first, *others):
+        """Starts one that runs, and others that wait for it in this order."""
+        self.start(first)
+        until = time.monotonic() + 60
+        while not self.begun:
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        for place, name in enumerate(others, 1):
+            self.start(name)
+            self.wait_for_line(place)
+
+    def finish(self, name):
+        self.ends[name].set()
+        self.threads[name].join(60)
+
+    def wait_for_line(self, length):
+        until = time.monotonic() + 60
+        while len(self.runner._lines["ada"]) != length:
+            assert time.monotonic() < until
+            time.sleep(0.01)
+
+
+def test_who_runs_as_much_as_they_may_waits_in_line(client):
+    """A dashboard of many charts: all of them were refused but the first four."""
+    work = LongWork(Runner(60, 1), client)
+    work.start_line(*"abc")
+    assert work.begun == ["a"]
+    for name in "abc":
+        work.finish(name)
+    assert work.begun == ["a", "b", "c"]
+    assert work.outcomes == dict.fromkeys("abc", "answered")
+
+
+def test_who_waits_in_line_can_be_cancelled(client):
+    runner = Runner(60, 1)
+    work = LongWork(runner, client)
+    work.start_line(*"abc")
+    assert runner.cancel(client.user.id, b"b")
+    work.threads["b"].join(60)
+    for name in "ac":
+        work.finish(name)
+    assert work.outcomes == {"a": "answered", "b": "Cancelled", "c": "answered"}
+    assert runner.wait(5)
+
+
+@pytest.mark.parametrize("limit", ["LONGEST_WAIT", "LONGEST_LINE"])
+def test_no_line_is_endless(client, monkeypatch, limit):
+    work = LongWork(Runner(60, 1), client)
+    work.start_line("a")
+    monkeypatch.setattr(running_statements, limit, 0)
+    work.start("b")
+    work.threads["b"].join(60)
+    work.finish("a")
+    assert work.outcomes == {"a": "answered", "b": "VaultBusy"}
+
+
 class StandingClock:
     """A clock whose sleepers sleep until the end of the test."""
 
@@ -133,6 +215,7 @@ def test_a_statement_that_waits_for_its_time_counts_as_running(client, monkeypat
     asking = threading.Thread(target=measure_seconds, args=(runner, client, lambda *_: 7))
     asking.start()
     assert clock.waits.wait(60)
+    monkeypatch.setattr(running_statements, "LONGEST_WAIT", 0)
     with pytest.raises(VaultBusy):
         runner.run(client, lambda *_: 1, lambda: False)
     clock.time_has_come.set()
@@ -163,6 +246,7 @@ def test_a_statement_that_is_cancelled_holds_its_place_until_its_time(
     asking.join(60)
     expected = Cancelled if patience is None else TimedOut
     assert [type(outcome) for outcome in outcomes] == [expected]
+    monkeypatch.setattr(running_statements, "LONGEST_WAIT", 0)
     with pytest.raises(VaultBusy):
         runner.run(client, lambda *_: 1, lambda: False)
     clock.time_has_come.set()

@@ -88,6 +88,40 @@ def test_copy_from_query(served, tmp_path):
     assert len(target.read_text().splitlines()) == 8
 
 
+def test_copy_from_a_query_with_parameters(served, tmp_path):
+    """asyncpg asks for their literals first; quote_literal was unknown."""
+    target = tmp_path / "made.csv"
+
+    async def work(connection):
+        query = "SELECT sex FROM made WHERE sex = $1 LIMIT 3"
+        return await connection.copy_from_query(query, 1, output=str(target), format="csv")
+
+    assert connected(served, work) == "COPY 3"
+    assert target.read_text() == "1\n1\n1\n"
+
+
+def test_more_statements_than_a_user_may_run_wait_for_one_another(served):
+    """Four run at once, twelve connections ask; eight of them were refused."""
+
+    async def work(_):
+        known = served.postgresql()
+        pool = asyncpg.create_pool(
+            host="127.0.0.1",
+            port=known["port"],
+            user="ada",
+            password=known["password"],
+            database="people",
+            ssl=ssl.create_default_context(cafile=known["sslrootcert"]),
+            min_size=12,
+            max_size=12,
+        )
+        async with pool:
+            asked = [pool.fetchval("SELECT $1::int", number) for number in range(12)]
+            return await asyncio.gather(*asked)
+
+    assert connected(served, work) == list(range(12))
+
+
 def test_a_list_is_told_to_be_of_its_columns_type(served):
     async def work(connection):
         question = f"{PRICED} COUNT(*) AS n FROM people WHERE sex = ANY($1) AND id <> ALL($2)"

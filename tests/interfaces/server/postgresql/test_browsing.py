@@ -94,6 +94,14 @@ LOOKS = {
     "SELECT relfrozenxid FROM pg_class WHERE relname = 'people'": [(None,)],
     "SELECT current_setting('default_table_access_method')": [("heap",)],
     "SELECT pg_cancel_backend(1), pg_statistics_obj_is_visible(1)": [(False, True)],
+    # as Django lists tables: what no search path has is not visible
+    "SELECT DISTINCT nspname FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace"
+    " WHERE pg_table_is_visible(c.oid) AND nspname <> 'pg_catalog'": [("public",)],
+    "SELECT pg_table_is_visible('pg_class'::regclass)": [(True,)],
+    # as asyncpg writes parameters into the query of a COPY
+    "SELECT pg_catalog.quote_literal('it''s'), pg_catalog.quote_nullable(NULL)": [
+        ("'it''s'", "NULL")
+    ],
     # lists side by side, as Django numbers the columns of an index
     "SELECT i.indisprimary, u.k, u.o, u.n FROM pg_index i, unnest(i.indkey, i.indoption)"
     " WITH ORDINALITY u(k, o, n)": [(True, 1, 0, 1)],

@@ -143,8 +143,9 @@ INSERT INTO infoschema.enabled_roles SELECT getvariable('principal');
 INSERT INTO infoschema.applicable_roles VALUES (getvariable('principal'), getvariable('principal'), 'NO');
 
 -- The relations of the catalog themselves: psql's \d pg_class. They come last, so that nothing above lists them as tables.
+-- Those of information_schema have numbers from 2,000,000 on: no search path has them (pg_table_is_visible).
 CREATE TABLE "~relations" AS SELECT coalesce((SELECT "~oid" FROM "~tables" WHERE "~name" = table_name),
-    1_000_000 + row_number() OVER (ORDER BY schema_name, table_name)) AS oid, table_name AS relname,
+    if(schema_name = 'pgcat', 1_000_000, 2_000_000) + row_number() OVER (ORDER BY schema_name, table_name)) AS oid, table_name AS relname,
     schema_name, if(schema_name = 'pgcat', 11, 13_000) AS relnamespace, column_count::SMALLINT AS relnatts
     FROM duckdb_tables() WHERE table_name[1] <> '~' AND (schema_name = 'infoschema'
         OR schema_name = 'pgcat' AND table_name[:3] = 'pg_');

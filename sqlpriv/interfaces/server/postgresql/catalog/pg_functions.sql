@@ -13,7 +13,7 @@ CREATE MACRO pg_encoding_to_char(encoding) AS 'UTF8';
 CREATE MACRO pg_char_to_encoding(encoding) AS 6;
 CREATE MACRO pg_get_keywords() AS TABLE SELECT keyword_name AS word, keyword_category[1] AS catcode FROM duckdb_keywords();
 CREATE MACRO pg_get_userbyid(id) AS getvariable('principal');
-CREATE MACRO pg_table_is_visible(id) AS true;
+CREATE MACRO pg_table_is_visible(id) AS id < 2_000_000;
 CREATE MACRO pg_type_is_visible(id) AS true;
 CREATE MACRO pg_function_is_visible(id) AS true;
 CREATE MACRO pg_collation_is_visible(id) AS true;
@@ -102,6 +102,8 @@ CREATE MACRO pg_get_indexdef(id) AS (SELECT "~text" FROM "~indexes" WHERE "~oid"
 CREATE MACRO regexp_matches(of, pattern) AS TABLE SELECT regexp_extract_all(of, pattern, 1) AS regexp_matches
     WHERE regexp_matches(of, pattern);
 CREATE MACRO quote_ident(of) AS CASE WHEN regexp_full_match(of, '[a-z_][a-z0-9_]*') THEN of ELSE '"' || replace(of, '"', '""') || '"' END;
+CREATE MACRO quote_literal(of) AS '''' || replace(of::VARCHAR, '''', '''''') || '''';
+CREATE MACRO quote_nullable(of) AS coalesce(quote_literal(of), 'NULL');
 CREATE MACRO parse_ident(of) AS list_transform(regexp_extract_all(of, '"(?:[^"]|"")+"|[^."]+'),
     lambda part: CASE WHEN part[1] = '"' THEN replace(part[2:-2], '""', '"') ELSE lower(part) END);
 CREATE MACRO current_setting(of) AS getvariable('settings')[lower(of)], (of, missing) AS getvariable('settings')[lower(of)];

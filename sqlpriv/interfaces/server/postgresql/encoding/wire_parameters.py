@@ -56,8 +56,15 @@ def _decode_text(text: str, oid: int) -> Any:
     if oid in v.ARRAYS:
         return _items_of_text(text, v.ARRAYS[oid])
     if oid not in readers:
-        raise NotSupportedError(f"a parameter of the type {oid} is not taken: send it as text")
+        raise _not_taken(oid)
     return readers[oid](text)
+
+
+def _not_taken(oid: int) -> NotSupportedError:
+    kind = v.NAMES.get(oid, f"number {oid}")
+    return NotSupportedError(
+        f"a parameter of the type {kind} is not taken: send a text, and cast it in the statement"
+    )
 
 
 def _date_of(text: str) -> dt.date:
@@ -102,7 +109,7 @@ def _decode_binary(data: bytes, oid: int) -> Any:
         return _decode_numeric(data)
     if oid in v.ARRAYS:
         return _items_of_binary(data)
-    raise NotSupportedError(f"a parameter of the type {oid} is not taken: send it as text")
+    raise _not_taken(oid)
 
 
 def _decode_numeric(data: bytes) -> Decimal:

@@ -196,8 +196,10 @@ def as_text(value: Any, oid: int = TEXT) -> str:
         case bytes():
             return f"\\x{value.hex()}"
         case dt.datetime():
-            text = value.isoformat(" ")
+            text = _without_zeros(value.isoformat(" "))
             return f"{text[:-3]}" if text.endswith("+00:00") else text
+        case dt.time():
+            return _without_zeros(value.isoformat())
         case dt.timedelta() | pa.MonthDayNano():
             return _interval_text(*_interval_parts(value))
         case list() | tuple() if oid == INT2VECTOR:
@@ -209,6 +211,15 @@ def as_text(value: Any, oid: int = TEXT) -> str:
     if oid in (INT2, INT4, INT8) and isinstance(value, str):
         return str(int(value))
     return str(value)
+
+
+def _without_zeros(moment: str) -> str:
+    """Returns a moment without the zeros that end its fraction of a second.
+
+    >>> _without_zeros("03:04:05.678000"), _without_zeros("2020-01-02 03:04:05.100000+00:00")
+    ('03:04:05.678', '2020-01-02 03:04:05.1+00:00')
+    """
+    return re.sub(r"(\.\d*?)0+(?=\D|$)", r"\1", moment)
 
 
 def _float_text(value: float) -> str:
@@ -229,7 +240,7 @@ def _interval_text(months: int, days: int, microseconds: int) -> str:
     """Returns an interval as PostgreSQL writes it.
 
     >>> _interval_text(14, 3, 14_706_500_000), _interval_text(0, -1, 0), _interval_text(0, 0, 0)
-    ('1 year 2 mons 3 days 04:05:06.500000', '-1 days', '00:00:00')
+    ('1 year 2 mons 3 days 04:05:06.5', '-1 days', '00:00:00')
     """
     years, months = int(months / 12), months - 12 * int(months / 12)
     counted = ((years, "year"), (months, "mon"), (days, "day"))
@@ -238,7 +249,7 @@ def _interval_text(months: int, days: int, microseconds: int) -> str:
         seconds, fraction = divmod(abs(microseconds), 1_000_000)
         sign = "-" if microseconds < 0 else "+" if days < 0 else ""
         clock = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
-        parts.append(f"{sign}{clock}" + (f".{fraction:06}" if fraction else ""))
+        parts.append(f"{sign}{clock}" + (f".{fraction:06}".rstrip("0") if fraction else ""))
     return " ".join(parts)
 
 

@@ -61,8 +61,11 @@ def _parameter_type(scan: StatementScan, at: int, column_types: Mapping[str, str
     """
     words, tokens = scan.words, scan.tokens
     if at + 2 < len(words) and words[at + 1] == "::":
-        kind = _CASTS.get(words[at + 2], v.TEXT)
-        return v.array_of(kind) if words[at + 3 : at + 4] == ("[",) else kind
+        last = at + 2
+        if tokens[last].name.lower() == "pg_catalog" and words[last + 1 : last + 2] == (".",):
+            last = min(last + 2, len(tokens) - 1)
+        kind = _CASTS.get(tokens[last].name.upper(), v.TEXT)
+        return v.array_of(kind) if words[last + 1 : last + 2] == ("[",) else kind
     if words[max(0, at - 2) : at] in (("ANY", "("), ("ALL", "(")):
         compared = column_types.get(tokens[at - 4].name.lower(), "") if at >= 4 else ""
         return v.array_of(_oid_of(compared))

@@ -61,12 +61,17 @@ class ExtendedProtocol:
         if len(texts) > 1:
             raise SqlStateError("42601", "one statement is prepared at a time")
         text = texts[0] if texts else ""
-        self._connection.sql_of_error = text
-        await self.prepare(Preparation(name, oids, text))
+        start = max(0, sql.find(text))
+        self._connection.failing = PreparedStatement(text, start=start)
+        await self.prepare(Preparation(name, oids, text), start)
         self._sender.send(wire.PARSE_COMPLETE)
 
-    async def prepare(self, preparation: Preparation) -> None:
+    async def prepare(self, preparation: Preparation, start: int = 0) -> None:
         """Keeps a prepared statement, of Parse or of PREPARE, with a type for each parameter.
+
+        Args:
+            preparation: What the client said.
+            start: Where the statement begins in the text that the client sent.
 
         Raises:
             SqlStateError: There is one of that name, or there are too many.
@@ -87,7 +92,7 @@ class ExtendedProtocol:
                 own if own not in (0, v.UNKNOWN) else other
                 for own, other in zip(declared, inferred, strict=True)
             ]
-        self._statements[name] = PreparedStatement(text, oids)
+        self._statements[name] = PreparedStatement(text, oids, start=start)
 
     def deallocate(self, name: str) -> None:
         """Forgets a prepared statement, or all of them where the name is ''.
@@ -134,7 +139,7 @@ class ExtendedProtocol:
             raise SqlStateError("53400", f"a connection has at most {portals.MOST} portals")
         if name and name in self._portals:
             raise SqlStateError("42P03", "there is a portal of that name already")
-        self._connection.sql_of_error = statement.sql
+        self._connection.failing = statement
         self._portals[name] = portals.bind(statement, body)
         self._sender.send(wire.BIND_COMPLETE)
 
@@ -152,7 +157,7 @@ class ExtendedProtocol:
             statement, values, formats = portal.statement, list(portal.values), portal
         else:
             raise wire.ProtocolViolation("what is described is a statement (S) or a portal (P)")
-        self._connection.sql_of_error = statement.sql
+        self._connection.failing = statement
         statement.fields = await self._described_fields(statement, values)
         if not statement.fields:
             self._sender.send(wire.NO_DATA)
@@ -184,7 +189,8 @@ class ExtendedProtocol:
 
     async def _execute(self, body: wire.Body) -> None:
         portal, most = self._portal(body.text()), body.int32()
-        sql = self._connection.sql_of_error = portal.statement.sql
+        self._connection.failing = portal.statement
+        sql = portal.statement.sql
         if not sql:
             self._sender.send(wire.EMPTY_QUERY)
             return

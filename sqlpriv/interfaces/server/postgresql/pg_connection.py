@@ -55,7 +55,7 @@ class PostgreSqlConnection:
     Attributes:
         answerer: Answers its statements.
         status: I where no transaction is open, T in one, E in one that has failed.
-        sql_of_error: The statement that an error is about.
+        failing: The statement that an error is about.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class PostgreSqlConnection:
         self._sender = MessageSender(writer, self.answerer.settings)
         self._extended = ExtendedProtocol(self, self._sender)
         self.status = "I"
-        self.sql_of_error = ""
+        self.failing = PreparedStatement("")
         self._skips = False
 
     async def serve(self) -> None:
@@ -118,7 +118,7 @@ class PostgreSqlConnection:
         except wire.ProtocolViolation:
             raise
         except (Error, ValueError, OverflowError, RecursionError) as error:
-            self._fail(error, self.sql_of_error)
+            self._fail(error, self.failing)
             self._skips = True
             await self._sender.drain()
 
@@ -128,13 +128,16 @@ class PostgreSqlConnection:
         statements = split(sql)
         if not statements:
             self._sender.send(wire.EMPTY_QUERY)
+        behind = 0
         for statement in statements:
+            start = max(behind, sql.find(statement, behind))
+            behind = start + len(statement)
             try:
                 await self._answer_simply(statement)
             except wire.ProtocolViolation:
                 raise
             except (Error, ValueError, OverflowError, RecursionError) as error:
-                self._fail(error, statement)
+                self._fail(error, PreparedStatement(statement, start=start))
                 break
         self._sender.send(wire.ready(self.status))
         await self._sender.drain()
@@ -217,7 +220,6 @@ class PostgreSqlConnection:
 
     async def copy(self, copy: CopyOut, sql: str, values: Sequence[Any] = ()) -> None:
         """Sends the rows of COPY (query) TO STDOUT."""
-        self.sql_of_error = sql
         answer = await self.answer(copy.query, values)
         if answer.table is None:
             raise DataError("COPY takes a query that has rows")
@@ -240,10 +242,10 @@ class PostgreSqlConnection:
             StatementAnswer(None, f"COPY {answer.table.num_rows}", answer.notices)
         )
 
-    def _fail(self, error: Exception, sql: str) -> None:
+    def _fail(self, error: Exception, statement: PreparedStatement) -> None:
         if self.status == "T":
             self.status = "E"
-        self._sender.send(error_message(error, sql))
+        self._sender.send(error_message(error, statement.sql, start=statement.start))
 
     def _write_audit(self, sql: str, values: int, outcome: Result | BaseException) -> None:
         client = self._client

@@ -145,6 +145,9 @@ def test_errors_tell_state_place_and_hint(served, connection):
     for text, kind, at in (
         ("SELECT secret FROM people WHERE sex = 1", errors.SyntaxErrorOrAccessRuleViolation, 8),
         ("SELECT nope FROM people", errors.UndefinedColumn, 8),
+        ("\n\n  SELECT nope FROM people", errors.UndefinedColumn, 12),
+        ("-- as SQLAlchemy writes\nCREATE TABLE x (a int)", errors.InsufficientPrivilege, 25),
+        ("SELECT 1;\nSELECT nope FROM people;", errors.UndefinedColumn, 18),
         ("SELECT COUNT(*) FROM nobody", errors.UndefinedTable, None),
         ("ALTER TABLE people SET PUBLIC", errors.InsufficientPrivilege, None),
         ("SET client_encoding = 'LATIN1'", errors.InvalidParameterValue, None),

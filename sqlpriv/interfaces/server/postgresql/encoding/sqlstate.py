@@ -58,7 +58,9 @@ class SqlStateError(errors.ProgrammingError):
         super().__init__(words)
 
 
-def error_message(error: Exception, sql: str = "", severity: str = "ERROR") -> bytes:
+def error_message(
+    error: Exception, sql: str = "", severity: str = "ERROR", start: int = 0
+) -> bytes:
     """Returns the ErrorResponse that tells a client of an error.
 
     Of an error that is not sqlpriv's only a fixed text leaves, and the log has the rest.
@@ -67,6 +69,7 @@ def error_message(error: Exception, sql: str = "", severity: str = "ERROR") -> b
         error: What happened.
         sql: The statement, for the place.
         severity: ERROR or FATAL.
+        start: Where the statement begins in the text that the client sent, in characters from 0.
     """
     if not isinstance(error, errors.Error):
         _log.error("a statement failed", exc_info=error)
@@ -75,7 +78,7 @@ def error_message(error: Exception, sql: str = "", severity: str = "ERROR") -> b
     if isinstance(error, errors.Refused):
         words, hint = error.message[:_LONGEST], (error.hint or "")[:_LONGEST]
         place = position(sql, error.line, error.column)
-        return wire.error(severity, state, words, hint, place)
+        return wire.error(severity, state, words, hint, place and start + place)
     return wire.error(severity, state, str(error)[:_LONGEST])
 
 

@@ -44,12 +44,14 @@ class PreparedStatement:
         sql: The text; '' for an empty one.
         oids: The types of its parameters.
         fields: Its columns, once they were described; None before that.
-        has_rows: Whether it has columns, once that is known.
+        start: Where it begins in the text that the client sent, in characters from 0: places of
+            errors are told in that text.
     """
 
     sql: str
     oids: Sequence[int] = ()
     fields: Sequence[wire.Field] | None = None
+    start: int = 0
 
     def sample_values(self) -> list[Any]:
         """Returns a value of each parameter's type: columns are told before values are bound."""

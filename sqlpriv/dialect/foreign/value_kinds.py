@@ -10,6 +10,8 @@ from sqlpriv.statements.keywords import words
 NUMERIC = "numeric"
 """Of a part of a moment, in its `meta`: it is a NUMERIC, as EXTRACT of PostgreSQL is."""
 _FRACTIONAL_IN_POSTGRES = words("date_part floor ceil ceiling round trunc pow power")
+_SUMS_ARE_NUMERIC = ("postgres", "redshift")
+"""Where SUM of a BIGINT is a NUMERIC, whose quotients have digits."""
 FRACTIONAL = words(
     """var_pop var_samp stddev_pop stddev_samp stddev variance stdev stdevp var varp std sqrt exp ln
     log10 percent_rank cume_dist percentile_cont median epoch"""
@@ -59,7 +61,24 @@ def is_fractional(node: exp.Expr | None, dialect: str) -> bool:
                 return True
             if dialect == "postgres" and name in _FRACTIONAL_IN_POSTGRES:
                 return True
+            if dialect in _SUMS_ARE_NUMERIC and name == "sum" and _is_bigint(first):
+                return True
             return name in _KEEPS and is_fractional(first, dialect)
+    return False
+
+
+def _is_bigint(node: exp.Expr | None) -> bool:
+    """Returns whether a value is surely a BIGINT or wider in PostgreSQL, so that SUM of it is a
+    NUMERIC. A literal or an INTEGER beside a BIGINT makes no difference to it."""
+    match node:
+        case exp.Cast() | exp.TryCast():
+            return dtype(node) is exp.DType.BIGINT
+        case exp.Paren() | exp.Neg() | exp.Filter() | exp.Window():
+            return _is_bigint(node.this)
+        case exp.Add() | exp.Sub() | exp.Mul() | exp.Mod():
+            return _is_bigint(node.this) or _is_bigint(node.expression)
+        case exp.Anonymous():
+            return function_name(node) in ("count", "sum", "row_number", "rank", "dense_rank")
     return False
 
 

@@ -71,23 +71,22 @@ def _with_mean_levels(
     moved = {c: table for c, table in expected.items() if c in tables}
     widest = max(table.ndim for table in moved.values())
     for of_lines, axis in itertools.product((False, True), range(widest)):
-        cliques = [c for c, t in moved.items() if t.ndim > max(axis, int(of_lines))]
-        if cliques:
-            every = [_lines(tables[c], moved[c], axis, of_lines) for c in cliques]
-            moved |= dict(zip(cliques, _moved_lines(every, moved, cliques, doubt), strict=True))
+        wide = {c: t for c, t in moved.items() if t.ndim > max(axis, int(of_lines))}
+        if wide:
+            moved |= _with_moved_levels(tables, wide, axis, of_lines, doubt)
     return moved
 
 
 @dataclass(frozen=True, eq=False)
 class _Lines:
-    """Tables of one column: parts of a larger table, or its sum.
+    """Tables of one column each, of as many levels: parts of larger tables, or their sums.
+
+    They are moved together: of tables of a few cells, numpy takes longer to begin than to compute.
 
     Args:
-        axis: Of the column in the larger table.
         values, variance, expected: Shape (lines, levels).
     """
 
-    axis: int
     values: Floats
     variance: Floats
     expected: Floats
@@ -95,18 +94,36 @@ class _Lines:
     @cached_property
     def centred(self) -> Floats:
         """Levels less the mean level that is expected, shape (lines, levels)."""
-        rows = np.maximum(self.expected.sum(axis=1), 1e-9)
+        rows = np.maximum(row_sums(self.expected), 1e-9)
         levels = np.arange(self.expected.shape[1], dtype=np.float64)
         centred: Floats = levels - (self.expected @ levels / rows)[:, None]
         return centred
 
+    @property
+    def reach(self) -> Floats:
+        """How far first moments may be off at scale 1, shape (lines,)."""
+        reach: Floats = np.sqrt(row_sums(self.expected) * row_sums(self.expected * self.centred**2))
+        return reach
 
-def _lines(noisy: Noisy, expected: Floats, axis: int, of_lines: bool) -> _Lines:
-    def lines_of(table: Floats) -> Floats:
-        last = table.transpose(_axis_last(axis, table.ndim)).reshape(-1, table.shape[axis])
-        return last if of_lines else last.sum(axis=0, keepdims=True)
+    @property
+    def apart(self) -> Floats:
+        """First moments less what is expected of them, shape (lines,)."""
+        return row_sums((self.values - self.expected) * self.centred)
 
-    return _Lines(axis, lines_of(noisy.values), lines_of(noisy.variance), lines_of(expected))
+    @property
+    def noise(self) -> Floats:
+        """Variances of the first moments' noise, shape (lines,)."""
+        noise: Floats = np.maximum(row_sums(self.variance * self.centred**2), 1e-12)
+        return noise
+
+
+def _gather_lines(tables: Sequence[Floats], axis: int, of_lines: bool) -> Floats:
+    """Returns the tables' lines along an axis, or each table's sum; shape (lines, levels)."""
+    lines = [
+        table.transpose(_axis_last(axis, table.ndim)).reshape(-1, table.shape[axis])
+        for table in tables
+    ]
+    return np.concatenate(lines if of_lines else [x.sum(axis=0, keepdims=True) for x in lines])
 
 
 @cache
@@ -122,30 +139,44 @@ def _last_axis_to(axis: int, axes: int) -> tuple[int, ...]:
     return (*range(axis), axes - 1, *range(axis, axes - 1))
 
 
-def _moved_lines(
-    every: Sequence[_Lines],
+def _with_moved_levels(
+    tables: Mapping[Clique, Noisy],
     expected: Mapping[Clique, Floats],
-    cliques: Sequence[Clique],
+    axis: int,
+    of_lines: bool,
     doubt: float,
-) -> list[Floats]:
-    """Returns the tables of `cliques`, with the mean levels of their lines moved."""
-    reach = [
-        np.sqrt(x.expected.sum(axis=1) * (x.expected * x.centred**2).sum(axis=1)) for x in every
+) -> dict[Clique, Floats]:
+    """Returns what is expected, with the mean levels of the tables' lines along an axis moved."""
+    by_levels: dict[int, list[Clique]] = {}
+    for clique, table in expected.items():
+        by_levels.setdefault(table.shape[axis], []).append(clique)
+    alike = [
+        _Lines(
+            _gather_lines([tables[c].values for c in cliques], axis, of_lines),
+            _gather_lines([tables[c].variance for c in cliques], axis, of_lines),
+            _gather_lines([expected[c] for c in cliques], axis, of_lines),
+        )
+        for cliques in by_levels.values()
     ]
-    apart = [((x.values - x.expected) * x.centred).sum(axis=1) for x in every]
-    noise = [(x.variance * x.centred**2).sum(axis=1) for x in every]
-    noise = [np.maximum(variance, 1e-12) for variance in noise]
-    keep = _kept_shares(_concatenate(reach), _concatenate(apart), _concatenate(noise), doubt)
-    ends = np.cumsum([len(x.values) for x in every])[:-1]
-    moved_tables = []
-    for x, clique, moments in zip(
-        every, cliques, np.split(keep * _concatenate(apart), ends), strict=True
+    reach, apart, noise = (
+        np.concatenate(parts)
+        for parts in zip(*((x.reach, x.apart, x.noise) for x in alike), strict=True)
+    )
+    moments = _kept_shares(reach, apart, noise, doubt) * apart
+    ends = np.cumsum([len(x.values) for x in alike])[:-1]
+    moved: dict[Clique, Floats] = {}
+    for cliques, lines, of_each in zip(
+        by_levels.values(), alike, np.split(moments, ends), strict=True
     ):
-        times = tilt(x.expected, x.centred, moments)
-        last = expected[clique].transpose(_axis_last(x.axis, expected[clique].ndim))
-        tilted = last * (times.reshape(last.shape) if len(times) > 1 else times[0])
-        moved_tables.append(tilted.transpose(_last_axis_to(x.axis, tilted.ndim)))
-    return moved_tables
+        times, first = tilt(lines.expected, lines.centred, of_each), 0
+        for clique in cliques:
+            last = expected[clique].transpose(_axis_last(axis, expected[clique].ndim))
+            size = last.size // last.shape[-1] if of_lines else 1
+            factors = times[first : first + size]
+            first += size
+            tilted = last * (factors.reshape(last.shape) if of_lines else factors[0])
+            moved[clique] = tilted.transpose(_last_axis_to(axis, tilted.ndim))
+    return moved
 
 
 def tilt(counts: Floats, levels: Floats, moments: Floats) -> Floats:
@@ -162,7 +193,7 @@ def tilt(counts: Floats, levels: Floats, moments: Floats) -> Floats:
     >>> tilt(np.array([[2.0, 2.0]]), np.array([[-0.5, 0.5]]), np.array([1.0])).round(6).tolist()
     [[0.5, 1.5]]
     """
-    rows = np.maximum(counts.sum(axis=1), 1e-9)
+    rows = np.maximum(row_sums(counts), 1e-9)
     most = MOST_TILT / np.maximum(np.abs(levels).max(axis=1), 1e-9)
     theta, times = np.zeros(len(counts)), np.ones_like(counts)
     for _ in range(NEWTON):
@@ -200,8 +231,7 @@ def _kept_shares(reach: Floats, apart: Floats, noise: Floats, doubt: float) -> F
     whole = spread + noise[:, None]
     logs = -0.5 * (np.log(whole) + apart[:, None] ** 2 / whole)
     each = component_probabilities(logs, AS_CELLS * LIKELY / LIKELY.sum())
-    kept_shares: Floats = (each * (spread / whole)).sum(axis=1)
-    return kept_shares
+    return row_sums(each * (spread / whole))
 
 
 def shrink_estimates(
@@ -245,7 +275,7 @@ def component_probabilities(logs: Floats, prior: Floats) -> Floats:
     each, weights = likely, prior
     for _ in range(STEPS + 1):
         each = likely * weights
-        each /= each.sum(axis=1, keepdims=True)
+        each /= row_sums(each)[:, None]
         weights = each.sum(axis=0) + prior
     return each
 

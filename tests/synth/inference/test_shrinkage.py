@@ -56,3 +56,21 @@ def test_the_rows_of_a_table_stay():
     expected = shrinkage._with_mean_levels({(0,): noisy}, {(0,): EXPECTED}, 0.0)[(0,)]
     assert np.isclose(expected.sum(), ROWS)
     assert (expected >= 0).all()
+
+
+def test_tables_that_are_moved_together_are_moved_as_each_alone(monkeypatch):
+    """Every cell keeps half of its distance, so that no table has a say in another's estimate; the
+    tables differ in axes, levels and sizes."""
+    monkeypatch.setattr(shrinkage, "_kept_shares", lambda reach, *_: np.full(len(reach), 0.5))
+    rng = np.random.default_rng(4)
+    cliques = {(0,): (4,), (1,): (7,), (2,): (4,), (0, 1): (4, 7), (0, 2): (4, 4), (1, 3): (7, 1)}
+    expected = {c: rng.gamma(2, 50, shape) for c, shape in cliques.items()}
+    tables = {
+        c: Noisy(table * rng.uniform(0.5, 1.5, table.shape), np.full(table.shape, 25.0))
+        for c, table in expected.items()
+    }
+    together = shrinkage._with_mean_levels(tables, expected, 0.0)
+    for c in cliques:
+        alone = shrinkage._with_mean_levels({c: tables[c]}, {c: expected[c]}, 0.0)
+        assert np.allclose(together[c], alone[c], rtol=1e-9)
+        assert not np.allclose(together[c], expected[c], rtol=1e-3) or cliques[c] == (7, 1)

@@ -21,7 +21,12 @@ STRATIFY BY SEX, RAC5 USING mst OPTIONS (epsilon = 1)
 COMPARE = "SELECT SEX, AVG(AGEP), AVG(WKHP), AVG(PINCP_GT50K) FROM {} GROUP BY SEX ORDER BY SEX"
 
 
+ROWS = Path("../shared/data/acs2018_ny_income.parquet")
+
+
 def main(directory: Path) -> None:
+    if not ROWS.exists():
+        sys.exit(f"the census rows are not there: {ROWS}; examples/quickstart.py needs no data")
     vault = directory / "ny.duckdb"
     with sqlpriv.connect(vault, role="owner") as owner:
         owner.execute((HERE / "ny_census_vault.sql").read_text())

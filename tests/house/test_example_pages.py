@@ -1,0 +1,55 @@
+"""Commands that pages show of the examples: each script is there and takes the options shown.
+
+Short examples run in `test_docs.py`, the papers' and Superset in tests of their own.
+"""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from support.places import ROOT
+
+EXAMPLES = ROOT / "examples"
+PAGES = [
+    ROOT / "README.md",
+    *sorted(EXAMPLES.glob("**/README.md")),
+    *(ROOT / "docs").glob("**/*.md"),
+]
+COMMAND = re.compile(r"^\s*(?:\S*python |marimo edit )?(examples/\S+\.(?:py|sh)\b.*?)(?: #.*)?$")
+CODE = re.compile(r"^```sh\n(.*?)^```|`([^`\n]+)`", re.MULTILINE | re.DOTALL)
+WIDEST = 80
+"""Characters of a command in a tutorial: a page on a laptop shows about so many."""
+
+
+def example_commands(page: Path) -> list[list[str]]:
+    """Returns the words of each command of a page that runs an example, script first."""
+    lines = [
+        line
+        for block, inline in CODE.findall(page.read_text())
+        for line in (block or inline).replace("\\\n", " ").splitlines()
+    ]
+    return [shlex.split(match[1]) for line in lines if (match := COMMAND.match(line))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_script_is_there_and_takes_the_options_shown(page: Path) -> None:
+    for script, *words in example_commands(page):
+        text = (ROOT / script).read_text()
+        for option in (word for word in words if word.startswith("--")):
+            assert f'"{option.partition("=")[0]}"' in text, (script, option)
+
+
+def test_the_index_names_every_example() -> None:
+    index = (EXAMPLES / "README.md").read_text()
+    scripts = [path for path in EXAMPLES.glob("*") if path.suffix == ".py"]
+    runs = [*scripts, *EXAMPLES.glob("*/*.sh"), *EXAMPLES.glob("papers/*/run.py")]
+    assert len(runs) > 9
+    for path in (*runs, *EXAMPLES.glob("spark/*.py")):
+        assert str(path.relative_to(ROOT)) in index, path
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "tutorials").glob("*.md")))
+def test_commands_of_a_tutorial_are_seen_whole(page: Path) -> None:
+    for block, _ in CODE.findall(page.read_text()):
+        assert max(map(len, block.splitlines()), default=0) <= WIDEST, block

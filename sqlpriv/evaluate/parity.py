@@ -71,27 +71,31 @@ def means(
         raise DataError("means are compared by stratum: name at least one column of strata")
     tables = [_table(relation, columns, strata) for relation in (real, synthetic)]
     labels = tuple(sorted(set().union(*tables) - {()}))
-    width = len(columns) + 1
-    both = np.full((2, len(labels) + 1, width), np.nan)
-    both[:, :, 0] = 0
+    # (table, stratum, 1 + columns): a stratum that a table lacks has 0 rows there and no mean
+    figures = np.full((2, len(labels) + 1, len(columns) + 1), np.nan)
+    figures[:, :, 0] = 0
     for side, rows in enumerate(tables):
         for at, label in enumerate((*labels, ())):
-            both[side, at] = rows.get(label, both[side, at])
-    sizes = both[:, :, 0].T.astype(np.int64)
-    return Means(tuple(columns), labels, sizes, both[0, :, 1:], both[1, :, 1:])
+            figures[side, at] = rows.get(label, figures[side, at])
+    sizes = figures[:, :, 0].T.astype(np.int64)
+    return Means(tuple(columns), labels, sizes, figures[0, :, 1:], figures[1, :, 1:])
 
 
 def _table(
     relation: duckdb.DuckDBPyRelation, columns: Sequence[str], strata: Sequence[str]
 ) -> dict[Stratum, list[float]]:
+    """Returns stratum → its number of rows, then the mean of each column (NaN without a value).
+
+    The population's label is (), the empty one.
+    """
     keys = ", ".join(map(name, strata))
     values = "".join(f", {name(c)}" for c in columns if c not in strata)
     averages = "".join(f", avg(CAST({name(c)} AS DOUBLE))" for c in columns)
-    named = relation.project(f"{stratum_labels(relation, strata)}{values}")
+    labelled = relation.project(f"{stratum_labels(relation, strata)}{values}")
     rows = ask(
-        named,
-        "named",
-        f"SELECT GROUPING({keys}) > 0, {keys}, count(*){averages} FROM named"
+        labelled,
+        "labelled",
+        f"SELECT GROUPING({keys}) > 0, {keys}, count(*){averages} FROM labelled"
         f" GROUP BY GROUPING SETS (({keys}), ())",
     )
     at = len(strata) + 1
@@ -104,8 +108,8 @@ def _table(
 def relative_errors(truth: Floats, estimate: Floats) -> Floats:
     """Returns |truth - estimate| / |truth|, elementwise.
 
-    NaN where the truth is zero or missing; 1 where only the estimate is missing: an answer that is
-    not there is as far off as an answer of nothing.
+    The error is NaN where the truth is zero or missing. It is 1 where only the estimate is missing:
+    a missing answer counts as far off as the answer 0.
 
     >>> relative_errors(np.array([4.0, 0.0, 5.0]), np.array([5.0, 1.0, np.nan])).tolist()
     [0.25, nan, 1.0]

@@ -54,10 +54,11 @@ def existing_combinations(
     combinations: Combinations | None,
     relation: a.Relation,
 ) -> tuple[Existing, ...]:
-    """Returns which combinations there are of keys that depend on each other, or on conditions.
+    """Returns which combinations of keys can occur, where not all of them can.
 
-    Keys do that are made of one column, that are columns of one public table, and of which one is
-    made of another. What a condition of WHERE says of their columns alone holds in public.
+    Keys depend on each other that are computed from one column, that are columns of one public
+    table, or of which one is computed from another. A condition of WHERE on such columns alone
+    rules out further combinations in public.
 
     Args:
         groups: The keys of GROUP BY.
@@ -96,7 +97,7 @@ def existing_combinations(
 
 
 MOST_LOOKED_UP = 1_000
-"""Values of a key for each of which an output names another column's value."""
+"""How many values a key may have at most for an output to list another column's value for each."""
 
 
 @dataclass(frozen=True)
@@ -143,8 +144,9 @@ def _public_homes(
     relation: a.Relation,
     kinds: Collection[str] = ("inner",),
 ) -> dict[tuple[str, str], list[tuple[int, str]]]:
-    """Returns, by the prefix and the name of a public table, the keys that are columns of it, or
-    equal to one by a join of these kinds: their positions and the columns' names there."""
+    """Returns, for each public table, the keys that are columns of it or equal to one by a join of
+    these kinds: (prefix, table) → the keys' positions and the columns' names there. A table that
+    stands twice in FROM has two prefixes."""
     homes: dict[tuple[str, str], list[tuple[int, str]]] = {}
     equal = list(columns_equated_by_joins(relation, kinds))
     for place, dimension in enumerate(groups):
@@ -153,7 +155,7 @@ def _public_homes(
         for name in dict.fromkeys((own, *(other for one, other in equal if one == own))):
             table, column = binder.homes.get(name, ("", ""))
             home = contract.others.get(table.lower())
-            if home is not None and home.public:  # twice in FROM it has two prefixes
+            if home is not None and home.public:
                 prefix = name[: len(name) - len(column)]
                 homes.setdefault((prefix, home.table), []).append((place, column))
     return homes
@@ -167,9 +169,10 @@ def _rows_of_home(
     combinations: Combinations,
     lacks: bool,
 ) -> Existing | None:
-    """Returns the combinations of keys that are columns of one public table, or made of some, in
-    its rows that meet the conditions on that table alone; None where these leave one key as it is.
-    `lacks` is whether a row may have no partner there, whose columns are NULL then.
+    """Returns the combinations of keys that rows of a public table (`home`: prefix, name) have.
+
+    Only rows count that meet the conditions on that table alone, and all of its columns as NULL
+    where a row may have no partner there (`lacks`). None where one key has no condition on it.
     """
     prefix, table = home
     columns = {

@@ -1,6 +1,7 @@
-"""A SELECT's outputs with keys and aggregates replaced by the names of columns to be computed.
+"""A SELECT's outputs as expressions over the columns that its answer is computed from.
 
-Raw columns are refused here: outside an aggregate only keys are public.
+Keys and aggregates are replaced by the names of such columns (`computed_columns`). A raw column is
+refused here: outside an aggregate only keys are public.
 """
 
 from __future__ import annotations
@@ -32,32 +33,10 @@ from sqlpriv.plan.group_keys import Dimension
 from sqlpriv.plan.output_half_widths import half_width, shared_releases
 from sqlpriv.plan.relations.kept_public_rows import refuse_public_aggregate
 from sqlpriv.plan.whole_numbers import NumberKinds
-from sqlpriv.statements import default_name
 from sqlpriv.statements import tree as t
+from sqlpriv.statements.aliases import aliases_in
 from sqlpriv.statements.keywords import REAL_QUOTIENT, SAME_QUOTIENT, WHOLE_QUOTIENT
 from sqlpriv.statements.traverse import as_literal, rebuild, walk, with_aliases
-
-
-def output_aliases(select: t.Select) -> dict[str, t.Node]:
-    """Returns the expression of each alias (lower case), earlier aliases in it resolved."""
-    aliases: dict[str, t.Node] = {}
-    for item in select.items:
-        if item.alias:
-            others = _aliases_in(item.expr, aliases)
-            others.pop(item.alias.lower(), None)
-            aliases.setdefault(item.alias.lower(), with_aliases(item.expr, others))
-    return aliases
-
-
-def _aliases_in(node: t.Node, aliases: Mapping[str, t.Node]) -> dict[str, t.Node]:
-    """Returns those of the aliases that an expression names: few, where there are a thousand."""
-    names = {part.name.lower() for part in walk(node) if isinstance(part, t.Name)}
-    return {name: aliases[name] for name in names if name in aliases}
-
-
-def output_names(select: t.Select) -> tuple[str, ...]:
-    """Returns the names of the result's columns: aliases, else DuckDB's default ones."""
-    return tuple(item.alias or default_name(item) for item in select.items)
 
 
 def bind_where(where: t.Node, binder: Binder, aliases: Mapping[str, t.Node]) -> a.Expr:
@@ -87,7 +66,7 @@ def _aliases_behind_columns(aliases: Mapping[str, t.Node], binder: Binder) -> di
     return {
         name: node
         for name, node in aliases.items()
-        if name not in binder.names and name not in _aliases_in(node, aliases)
+        if name not in binder.names and name not in aliases_in(node, aliases)
     }
 
 
@@ -130,7 +109,7 @@ class OutputWriter:
         expr = self.select.items[index].expr
         earlier = {
             name: node
-            for name, node in _aliases_in(expr, self.aliases).items()
+            for name, node in aliases_in(expr, self.aliases).items()
             if self._alias_positions[name] < index
         }
         return self.write(with_aliases(expr, _aliases_behind_columns(earlier, self.binder)))
@@ -209,8 +188,12 @@ class OutputWriter:
         return None
 
     def _whole_quotient(self, node: t.Binary) -> t.Node | None:
-        """Returns x // y of whole numbers, NULL where y is 0, and cut: wide sums are doubles, of
-        which DuckDB's `//` cuts none. None of other numbers."""
+        """Returns x // y of whole numbers, cut towards 0, and NULL where y is 0; None for numbers
+        that may have digits behind the point.
+
+        The sum of a wide column is computed as a DOUBLE, of which DuckDB's `//` cuts nothing: such
+        a quotient is divided and cut by TRUNC.
+        """
         calls = list(aggregate_calls(node))
         if not (calls and self._kinds.is_whole(node.left) and self._kinds.is_whole(node.right)):
             return None
@@ -220,7 +203,12 @@ class OutputWriter:
         return t.FunctionCall("trunc", (quotient,), pos=node.pos) if is_wide else quotient
 
     def _quotient(self, node: t.FunctionCall) -> t.Node:
-        """Returns x / y, NULL where y is 0, of which one side surely is no whole number."""
+        """Returns x / y, NULL where y is 0.
+
+        Raises:
+            Refused: Neither side surely has digits behind the point: other dialects may divide to
+                a whole number.
+        """
         if not any(map(self._kinds.is_real, node.args)):
             raise refuse(node, WHOLE_QUOTIENT, REAL_QUOTIENT)
         left, right = (self.write(side) for side in node.args)
@@ -234,8 +222,11 @@ class OutputWriter:
         return max(abs(aggregate.lower), abs(aggregate.upper)) > MOST_OF_WHOLE_SUM
 
     def _value_of_key(self, call: t.FunctionCall) -> t.Node | None:
-        """Returns AVG, MIN, MAX or MEDIAN of a key, or of a public column that has one value for
-        each value of a key, where each group has one value of it."""
+        """Returns AVG, MIN, MAX or MEDIAN of what is one value in each group; None for other calls.
+
+        A key is one value in its group, and so is a public column that has one value for each value
+        of a key. No private row needs to be asked for it.
+        """
         names = ("avg", "min", "max", "median", "mean", "any_value", "arbitrary", "first")
         plain = replace(call, name="", args=(), pos=t.Pos()) == t.FunctionCall("")
         if call.name not in names or not plain or self.strata or self.select.sets:
@@ -275,7 +266,7 @@ class OutputWriter:
 
     def _inside(self, call: t.FunctionCall) -> t.FunctionCall:
         """Returns the aggregate with outputs' names in its argument resolved."""
-        named_in_call = _aliases_in(call, self.aliases)
+        named_in_call = aliases_in(call, self.aliases)
         visible_aliases = _aliases_behind_columns(named_in_call, self.binder)
         args = tuple(with_aliases(arg, visible_aliases) for arg in call.args)
         test = with_aliases(call.filter, visible_aliases) if call.filter else None

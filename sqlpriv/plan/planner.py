@@ -55,6 +55,7 @@ from sqlpriv.plan.relations.contribution_bound import bound_contributions
 from sqlpriv.plan.relations.from_clause import FromReader
 from sqlpriv.plan.relations.kept_public_rows import with_nought_for_kept_rows
 from sqlpriv.statements import tree as t
+from sqlpriv.statements.aliases import output_aliases, output_names
 from sqlpriv.statements.traverse import has_subqueries
 
 Combinations = group_keys.Combinations
@@ -233,7 +234,7 @@ def _plan_output(
     partners: Partners | None,
 ) -> tuple[Output, a.Relation]:
     """Returns what is made of the releases, and the rows that they are of."""
-    binder, aliases = Binder.of(contract, select.alias), outputs.output_aliases(select)
+    binder, aliases = Binder.of(contract, select.alias), output_aliases(select)
     kept_columns = frozenset[str]()
     if select.source is None and not has_subqueries(select.where):
         rows, binder = filtered_rows(select.where, binder, aliases)
@@ -247,7 +248,7 @@ def _plan_output(
     has_strata = select.stratify is not None
     rows = bound_contributions(rows, contract, options, select.pos, has_strata)
     select = clamp_contributions(select, binder, bound_of(rows, contract))
-    aliases = outputs.output_aliases(select)
+    aliases = output_aliases(select)
     strata = group_keys.bind_strata(select, binder, aliases)
     groups, sets = group_keys.bind_groups(select, binder, aliases, strata, selected)
     estimator = "gaussian" if isinstance(price, Rho) else "laplace"
@@ -257,7 +258,7 @@ def _plan_output(
     )
     items = [writer.write_item(i) for i in range(len(select.items))]
     shared = output_half_widths.shared_releases(writer.aggregates)
-    columns = list(zip(outputs.output_names(select), items, strict=True))
+    columns = list(zip(output_names(select), items, strict=True))
     if _wants_report(select):
         pooled = frozenset(
             i for i, one in enumerate(writer.aggregates) if is_pooled(one, bool(strata), options)

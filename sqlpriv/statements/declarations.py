@@ -1,6 +1,7 @@
-"""What ALTER TABLE declares of a private table: the actions of one statement, or of several.
+"""What ALTER TABLE declares of a private table: one class for each form of the statement.
 
-As in `tree`: frozen values, names not yet looked up.
+The values are frozen, like those of `tree`. Names of tables and columns are kept as they were
+written: nothing here has looked them up.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ from sqlpriv.statements.tree import Options
 
 @dataclass(frozen=True)
 class AddPrivacyKey:
+    """`ADD PRIVACY_KEY (columns)`: rows of equal values there belong to one unit."""
+
     columns: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class DropPrivacyKey:
-    pass
+    """`DROP PRIVACY_KEY`."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,15 @@ class SetPublic:
 
 @dataclass(frozen=True)
 class AddPrivacyLink:
-    """`further` are pairs of more columns, of this table and of the parent: see `kernel.Link`."""
+    """`ADD PRIVACY_LINK (column, …) REFERENCES table(parent, …)`: whose rows these are.
+
+    Args:
+        column: Of this table.
+        table: The parent, whose row says which unit a row of this table belongs to.
+        parent: The parent's column that `column` is equal to.
+        further: More such pairs, where a row is told by several columns: (this table's, the
+            parent's); see `contract.Link`.
+    """
 
     column: str
     table: str
@@ -53,12 +64,17 @@ class AddPrivacyLink:
 
 @dataclass(frozen=True)
 class DropPrivacyLink:
+    """`DROP PRIVACY_LINK (columns)`."""
+
     columns: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class SetDomainIn:
-    """`ALTER COLUMN c SET PRIVACY DOMAIN IN (…) [NOT NULL]`; NULL may be listed."""
+    """`ALTER COLUMN c SET PRIVACY DOMAIN IN (…) [NOT NULL]`; NULL may be listed.
+
+    `required`: NOT NULL is written, the owner's promise that the column has no NULL.
+    """
 
     column: str
     values: tuple[Value, ...]
@@ -98,6 +114,8 @@ class SetDomainAuto:
 
 @dataclass(frozen=True)
 class DropDomain:
+    """`ALTER COLUMN column DROP PRIVACY DOMAIN`."""
+
     column: str
 
 
@@ -129,10 +147,13 @@ class SetBudget:
 
 @dataclass(frozen=True)
 class SetWindow:
-    """`SET PRIVACY WINDOW (day, closed_before = DATE '2026-11-01')`: rows of days before that are
-    closed. `column` is '' where it is not written: that of the window in force.
+    """`SET PRIVACY WINDOW (day, closed_before = DATE '2026-11-01')`: earlier rows are closed.
 
-    `rows` is what the owner's session saw of these rows: their number, and a sum over their texts.
+    Args:
+        column: The column of days; '' where it is not written and stays what it is.
+        closed_before: The first day whose rows may still change.
+        rows: What the owner's session saw of the closed rows: their number, and a checksum of
+            their texts, by which a later change is noticed. None before the session looked.
     """
 
     column: str

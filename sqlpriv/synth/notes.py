@@ -1,4 +1,7 @@
-"""Public remarks about a synthetic table, told with the statement's answer."""
+"""Remarks about a synthetic table that stand under its statement's answer.
+
+They are made of the statement, of declarations and of noised numbers, so they may be published.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,9 @@ NAMED = 5
 def notes_of(
     domain: Domain, options: Options, drawn: int, models: Sequence[Model], weighted: bool
 ) -> tuple[str, ...]:
-    """Returns how many rows there are and why, how large the models are, which strata have none.
+    """Returns remarks on the number of rows, on the size of the models and on merged strata.
+
+    A merged stratum has no model of its own, because it is too small: it follows the population.
 
     Args:
         domain, options: Of the statement.
@@ -39,19 +44,29 @@ def notes_of(
 
 
 def zeros_note(zeros: Zeros, known: Kept) -> str:
-    """Returns which constraints the models keep to, and what became of the others."""
-    count, whole = len(zeros.parts), known.whole
-    if whole == count:
+    """Returns how impossible rows were kept out of the table.
+
+    Args:
+        zeros: The constraints of OPTIONS (zeros = …), in parts.
+        known: The parts that the models give no probability. A drawn row that breaks another part
+            is thrown away and drawn again.
+    """
+    parts, kept_by_models = len(zeros.parts), known.whole
+    if kept_by_models == parts:
         return "the models keep to zeros: no row was drawn twice"
     return (
-        f"the models keep to {whole} of {count} constraints of zeros: rows that break others"
-        " were drawn again"
+        f"the models keep to {kept_by_models} of {parts} constraints of zeros: rows that break"
+        " others were drawn again"
     )
 
 
 def left_out_note(domain: Domain, strata: Sequence[int]) -> tuple[str, ...]:
-    """Returns which strata should have rows and have none, because zeros, or constraints, rule all
-    of them out."""
+    """Returns which strata have no rows because zeros or constraints rule out every row of theirs.
+
+    Args:
+        domain: Of the table.
+        strata: Their numbers, row by row of the strata columns' levels; none gives no remark.
+    """
     if not strata:
         return ()
     rules = "zeros or constraints" if domain.composed else "zeros"

@@ -19,6 +19,7 @@ from sqlpriv.synth.api.ask import Ask, Asker, Gate
 from sqlpriv.synth.api.method import Model
 from sqlpriv.synth.api.progress import Progress, Report, silent
 from sqlpriv.synth.api.size_limits import check_size
+from sqlpriv.synth.column_looks import refine_columns
 from sqlpriv.synth.domain import binning
 from sqlpriv.synth.domain.decode import arrow_type
 from sqlpriv.synth.domain.domain import Domain, discretise, rows_of
@@ -29,7 +30,7 @@ from sqlpriv.synth.existing_cells import check_undeclared, select_cells
 from sqlpriv.synth.explained_steps import steps
 from sqlpriv.synth.job import Job
 from sqlpriv.synth.kept_model import KeptModel
-from sqlpriv.synth.long_lists import group_lists, list_notes, list_questions
+from sqlpriv.synth.long_lists import list_notes
 from sqlpriv.synth.methods import auto
 from sqlpriv.synth.models.composed_columns import Composed, notes_of_sums, outside_declared
 from sqlpriv.synth.models.made_up import column_of_values, read_patterns
@@ -80,7 +81,7 @@ def prepare(
     yocto: int = 0,
     composed: tuple[Composed, ...] = (),
 ) -> Job:
-    """Checks a request from public facts alone.
+    """Checks a request and lays out its work, from public facts alone. Nothing is charged or read.
 
     Args:
         contract: Of the private table.
@@ -152,19 +153,16 @@ def synthesize(
     """
     shares = None if weights is None else _check_weights(weights, job.domain.strata_count)
     _check_totals(job, shares)
-    method_price, list_prices = job.parts[1], job.list_price[0]
-    looks, inside = _look_at_columns(job, gate)
+    method_price = job.parts[1]
     declared = job.domain
-    job = replace(job, domain=binning.refine_domain(job.domain, looks, job.options["binning"]))
-    listed = gate.release(list_questions(declared, list_prices)) if list_prices else ()
-    job = replace(job, domain=group_lists(job.domain, tuple(list_prices), listed))
+    job, releases_of_columns = refine_columns(job, gate)
     existing = None
     if job.method.selects:
         of_cells = job.phases()[0].price
         whole, existing = select_cells(gate, job.domain, job.every_row, of_cells, job.yocto)
         job = replace(job, domain=whole)
         declared = whole
-    asker = Asker(gate, job.domain, [*inside, *listed])
+    asker = Asker(gate, job.domain, releases_of_columns)
     ask = Ask(asker.measure, asker.select, report)
     zeros = Kept({}, 0)
     if job.zeros and job.method.trees:
@@ -177,11 +175,7 @@ def synthesize(
     table, left_out = draw_table(job.domain, job.options, sql, models, shares, rng)
     report(Progress("drawing rows", 1, 1))
     findings = _find_flaws(job, declared, gate, models, asker.releases, table.num_rows)
-    types = {x.column.name: x.column.sql_type for x in _all(job.domain)}
-    types |= {column.name: column.sql_type for column in job.domain.made_up}
-    types |= {one.column.name: one.column.sql_type for one in job.domain.composed}
-    types = {name: "VARCHAR" if of == "ENUM" else of for name, of in types.items()}
-    ordered = {name: types[name] for name in job.domain.output}
+    types = _published_types(job.domain)
     quality = quality_line(findings)
     notes = (
         *([f"USING auto took {job.method.name}"] if job.asked_auto else []),
@@ -194,8 +188,17 @@ def synthesize(
     if job.zeros:
         notes += (zeros_note(job.zeros, zeros),)
     notes += left_out_note(job.domain, left_out)
-    kept = KeptModel(job.domain, models, sql, shares, ordered, quality=quality)
-    return Synthesis(table, ordered, tuple(asker.releases), notes, kept)
+    kept = KeptModel(job.domain, models, sql, shares, types, quality=quality)
+    return Synthesis(table, types, tuple(asker.releases), notes, kept)
+
+
+def _published_types(domain: Domain) -> dict[str, str]:
+    """Returns column → SQL type of the published table, in its columns' order."""
+    types = {x.column.name: x.column.sql_type for x in _all(domain)}
+    types |= {column.name: column.sql_type for column in domain.made_up}
+    types |= {one.column.name: one.column.sql_type for one in domain.composed}
+    types = {name: "VARCHAR" if of == "ENUM" else of for name, of in types.items()}
+    return {name: types[name] for name in domain.output}
 
 
 def _impossible_rows(job: Job) -> str | None:
@@ -257,31 +260,17 @@ def _find_flaws(
     )
 
 
-def _look_at_columns(job: Job, gate: Gate) -> tuple[dict[int, binning.ColumnLook], list[Release]]:
-    """Returns what noised histograms say of the binned columns, by number, and the releases. Every
-    round is one batch for all columns."""
-    looks = {c: binning.begin_look(job.domain, c) for c in job.binned}
-    prices = {
-        c: binning.round_prices(price, looks[c])
-        for c, price in zip(job.binned, job.parts[0], strict=True)
-    }
-    releases: list[Release] = []
-    for done in range(binning.ROUNDS if looks else 0):
-        questions = {c: binning.questions(job.domain, looks[c], prices[c], done) for c in looks}
-        answers = gate.release([m for measurements in questions.values() for m in measurements])
-        releases += answers
-        begin = 0
-        for c, measurements in questions.items():
-            looks[c] = binning.learn(looks[c], answers[begin : begin + len(measurements)])
-            begin += len(measurements)
-    return looks, releases
-
-
 def _all(domain: Domain) -> tuple[Any, ...]:
+    """Returns the strata's columns and the others that are modelled."""
     return (*domain.strata, *domain.attributes)
 
 
 def _check_weights(weights: NDArray[np.float64], strata: int) -> NDArray[np.float64]:
+    """Returns the weights as doubles, of shape (strata,).
+
+    Raises:
+        Refused: They are of another shape, negative, not finite, or all 0.
+    """
     shares = np.asarray(weights, dtype=np.float64)
     sound = shares.shape == (strata,) and np.isfinite(shares).all() and (shares >= 0).all()
     if not sound or shares.sum() <= 0:

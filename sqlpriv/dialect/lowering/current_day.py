@@ -1,7 +1,8 @@
-"""CURRENT_DATE, and what of NOW() the day alone tells.
+"""CURRENT_DATE, and NOW() where only its day counts.
 
-A statement with CURRENT_DATE is another one each day. One with NOW() would be another one each
-time, and paid anew, so NOW() is read only where it is cut down to days or more.
+The day is read into the statement as a literal. A statement with CURRENT_DATE is therefore another
+question each day, and is paid for once a day. With NOW() it would be another question at each
+moment, and never free: NOW() is read only where it is cut down to days or longer units.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from sqlpriv.statements.keywords import words
 
 _NOW = words("now get_current_timestamp transaction_timestamp current_localtimestamp")
 _UNITS = words("day week month quarter year decade century millennium")
-"""What moments are cut down to, and moved by, without their time of day."""
+"""Units of DATE_TRUNC and of intervals that do not look at the time of day."""
 
 
 def lower_current_date(lowering: NodeLowering, node: Glot) -> t.Node:
@@ -35,8 +36,11 @@ def cut_now(args: list[Glot]) -> list[Glot]:
 
 
 def day_of_now(moment: Glot) -> Glot | None:
-    """Returns a moment that is some days before or after `now()`, of CURRENT_DATE instead; None
-    for another one. Metabase writes `CAST(NOW() AS timestamp) + INTERVAL '-30 day'`."""
+    """Returns `now()`, moved by whole days, with CURRENT_DATE in its place; None for other moments.
+
+    Metabase writes `CAST(NOW() AS timestamp) + INTERVAL '-30 day'`, of which this makes
+    `CAST(CURRENT_DATE AS date) + INTERVAL '-30 day'`.
+    """
     moment = moment.copy()
     within = moment
     while isinstance(within, exp.Paren | exp.Add | exp.Sub | exp.Cast):

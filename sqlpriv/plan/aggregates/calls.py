@@ -20,6 +20,7 @@ from sqlpriv.plan.aggregates.quantile_levels import DISCRETE, RANKED, requested_
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.facts.conditions import truths_as_numbers, whole_identities
 from sqlpriv.plan.expressions.facts.dates import number_of_moment
+from sqlpriv.plan.expressions.facts.public_engine import is_function
 from sqlpriv.plan.expressions.facts.value_facts import Shape
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.statements import alter_text, default_name
@@ -239,7 +240,9 @@ def _check_form(call: t.FunctionCall) -> None:
     """Refuses what no private aggregate can have."""
     if call.name not in KINDS:
         hint = REFUSED.get(call.name) or meant_among(call.name, KINDS) + _AGGREGATES
-        raise refuse(call, f"{call.name.upper()} has no private counterpart", hint)
+        is_unknown = call.name not in REFUSED and not is_function(call.name)
+        what = "is no function" if is_unknown else "has no private counterpart"
+        raise refuse(call, f"{call.name.upper()} {what}", hint)
     if call.distinct and call.name != "count":
         raise refuse(call, f"{call.name.upper()}(DISTINCT …) has no private counterpart", _GROUPS)
     kind, is_pooled = KINDS[call.name], call.using == "pooled" and call.name != "mode"

@@ -1,4 +1,5 @@
-"""Casts of row expressions: those that no row can make fail, and no others."""
+"""Casts of row expressions. A cast that some row could make fail is refused: whether a statement
+fails would tell of that row."""
 
 from __future__ import annotations
 
@@ -18,10 +19,16 @@ if TYPE_CHECKING:
 
 
 def round_decimal(expr: a.Expr, scale: int, places: int) -> a.Expr:
-    """Returns a DECIMAL of `scale` digits behind the point rounded to fewer, half away from zero.
+    """Returns a DECIMAL rounded to fewer digits behind the point, halves away from zero.
 
-    The double next to 8.35 is below it, and rounds to 8.3: the number of its hundredths is exact,
-    and so is a half of it. Halves of whole numbers are doubles themselves.
+    The kernel computes with doubles, and the double next to 8.35 lies below it: rounded at once it
+    would be 8.3. So the number of hundredths, 835, is rounded first, which is a whole number and
+    exact as a double; a tenth of it, 83.5, is exact as well and rounds to 84.
+
+    Args:
+        expr: The DECIMAL.
+        scale: Its digits behind the point.
+        places: The digits behind the point of the result.
     """
     if 0 < places < scale:
         whole, cut = (a.Lit(10.0**n, Type.REAL) for n in (scale, scale - places))
@@ -32,10 +39,19 @@ def round_decimal(expr: a.Expr, scale: int, places: int) -> a.Expr:
 
 
 def bind_cast(binder: Binder, node: t.Cast) -> a.Expr:
-    """Returns a cast that no row can make fail; others are refused.
+    """Returns a cast that no row can make fail.
 
-    To a number from a number (to integer by rounding, when bounded), from a boolean to 0 or 1, and
-    to a type that the expression has already; literals to whatever they can be read as.
+    | from | to |
+    |---|---|
+    | a literal | any type as which it can be read |
+    | any type | the same type |
+    | a number | a number; a whole one by rounding, where the number is bounded |
+    | BOOLEAN | a whole number, 1 or 0 |
+    | DATE, TIMESTAMP | each other, and TIME of a TIMESTAMP |
+    | DATE | text, where its days are publicly listed |
+
+    Raises:
+        Refused: It is another cast.
     """
     target = _cast_type(node.type)
     if isinstance(node.arg, t.Literal) and target in (Type.DATE, Type.TIMESTAMP):

@@ -25,10 +25,12 @@ if TYPE_CHECKING:
 
 
 def bind_operator(binder: Binder, node: t.Unary | t.Binary) -> a.Expr:
-    """Returns NOT, AND, OR, a comparison or arithmetic; constants are computed here.
+    """Returns NOT, AND, OR, a comparison or arithmetic as a row expression.
+
+    An operation on constants alone is computed here, and is a literal.
 
     Raises:
-        Refused: Rows have no such operator, or its sides do not fit.
+        Refused: There is no such operator for private rows, or the types of its sides do not fit.
     """
     number = fold_constant(node)
     if number is not None:
@@ -57,7 +59,10 @@ def bind_operator(binder: Binder, node: t.Unary | t.Binary) -> a.Expr:
 
 
 def _bind_arithmetic(binder: Binder, op: str, nodes: tuple[t.Node, t.Node]) -> a.Expr:
-    """Returns an operation on numbers; the difference of two dates is in days."""
+    """Returns + - * / // or % of two values.
+
+    Of dates, a difference is in days, and a literal number of days may be added or subtracted.
+    """
     if isinstance(nodes[1], t.Span):
         return _bind_shift(binder, nodes[0], nodes[1], -1 if op == "-" else 1)
     sides = (binder.bind(nodes[0]), binder.bind(nodes[1]))
@@ -75,7 +80,7 @@ def _bind_arithmetic(binder: Binder, op: str, nodes: tuple[t.Node, t.Node]) -> a
 
 
 def _bind_shift(binder: Binder, node: t.Node, span: t.Span, sign: int) -> a.Expr:
-    """Returns a date or timestamp moved by an interval, a timestamp."""
+    """Returns a date or timestamp moved by an interval, which is a timestamp; back for sign -1."""
     parts = (sign * span.months, sign * span.days, sign * span.micros)
     if any(abs(part) > most for part, most in zip(parts, a.MAX_SHIFT, strict=True)):
         raise refuse(span, "an interval moves by 5000 years at most", "write a shorter one")
@@ -96,14 +101,14 @@ def bind_in_list(binder: Binder, node: t.InList) -> a.Expr:
     present = [item for item in quoted if item is not None and item.value is not None]
     values = dict.fromkeys(read(item, shape.type).value for item in present)
     expr: a.Expr = a.In(arg, tuple(values)) if values else a.Lit(None, Type.BOOLEAN)
-    if len(present) < len(items):  # what equals none of the others may equal the NULL
+    if len(present) < len(items):  # a NULL is listed: x IN (1, NULL) is true or NULL, never false
         nothing = a.Lit(None, Type.BOOLEAN)
         expr = a.Call("or", (expr, nothing)) if values else nothing
     return negate_if(expr, node.negated)
 
 
 def bind_case(binder: Binder, node: t.CaseWhen) -> a.Expr:
-    """Returns a CASE whose results are of one type; one with an operand compares it."""
+    """Returns a CASE whose results are of one type; `CASE x WHEN 1` is `CASE WHEN x = 1`."""
     tests = [
         t.Binary("=", node.operand, when, when.pos) if node.operand else when
         for when, _ in node.whens

@@ -1,27 +1,24 @@
-"""Subqueries that look at the row around them → joins, or looked-up public numbers.
+"""Private subqueries that look at the row around them → joins.
 
 `(SELECT COUNT(*) FROM orders o WHERE o.customer = c.id)` is a number for each customer. Where the
-inner table is private, it is aggregated inside each unit first and joined: every row finds its own
-unit's number, so nothing meets that a join would keep apart (`relations` checks that it is one).
+inner table is private, it is aggregated by the inner side of the equality and joined. The key of
+that join names a unit, so that a row meets the number of its own unit and of no other; `relations`
+checks that it does.
 
     … c.x > (SELECT AVG(y) FROM orders WHERE customer = c.id AND p)
     … FROM c LEFT JOIN (SELECT customer AS k, AVG(y) AS v FROM orders WHERE p GROUP BY customer) s
       ON s.k = c.id … c.x > s.v
 
-EXISTS and IN below OR are such counts above 0. Over public tables DuckDB answers the subquery for
-each value that the row's column is declared to have; the answers are public numbers (`t.Lookup`).
+EXISTS and IN below OR are such counts above 0. Of a subquery over public tables `outer_names` says
+which column of the row it looks at: DuckDB answers it for each value of that column.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
-from sqlpriv.kernel.terms.contract import Value
 from sqlpriv.plan.aggregates.calls import aggregate_calls
-from sqlpriv.plan.expressions.facts.value_facts import scope_of
-from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.relations.outer_names import (
     Contracts,
     Pair,
@@ -29,7 +26,6 @@ from sqlpriv.plan.relations.outer_names import (
     from_source,
     inner_and_outer,
     is_outer_name,
-    outer_names,
     tables_of,
     under_an_alias,
 )
@@ -37,21 +33,8 @@ from sqlpriv.plan.relations.subqueries import scalar_subqueries
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.traverse import conjuncts, rebuild, row_fields, walk
 
-MOST = 10_000
-"""Values for which a subquery over public tables is answered."""
 _KEY, _VALUE, _OWN = "sqlpriv_key", "sqlpriv_value", "sqlpriv_own"
 """Columns of a joined subquery and its own table, under names that no statement has."""
-
-
-StoredValues = Callable[[str, str], tuple[Value, ...] | None]
-
-
-class LookedUpColumn(NamedTuple):
-    """The column of the row around that a subquery looks at, its table's alias and its values."""
-
-    column: t.Name
-    alias: str
-    values: tuple[Value, ...]
 
 
 def join_correlated(select: t.Select, contracts: Contracts) -> t.Select:
@@ -70,46 +53,15 @@ def join_correlated(select: t.Select, contracts: Contracts) -> t.Select:
     return replace(select, items=items, where=where, source=joins.source, stages=stages)
 
 
-def lookup_of(
-    part: t.Subquery, select: t.Select, contracts: Contracts, stored_values: StoredValues
-) -> LookedUpColumn | None:
-    """Returns what a subquery over public tables asks of the row around it; None if nothing.
-
-    Args:
-        part: The subquery.
-        select: The statement around it.
-        contracts: By lower-case name.
-        stored_values: What a column of a public table holds, by the table and the column.
-
-    Raises:
-        Refused: It looks at several columns, or at one without a public list of values.
-    """
-    if not isinstance(part.query, t.Select):
-        return None
-    names = list(dict.fromkeys(outer_names(part.query, contracts)))
-    if not names:
-        return None
-    for alias, contract in tables_of(from_source(select), contracts):
-        shape = scope_of(contract).get(names[0].name.lower())
-        if names[0].table.lower() in ("", alias.lower()) and shape and len(names) == 1:
-            listed = shape.values
-            if listed is None and contract.public:
-                listed = stored_values(contract.table, names[0].name)
-            if listed is None or len(listed) > MOST:
-                break
-            values = tuple(value for value in listed if value is not None)
-            return LookedUpColumn(names[0], alias, values)
-    message = f"this subquery is answered for each value of {' and '.join(n.name for n in names)}"
-    raise refuse(
-        part,
-        f"{message}: there is no public list of so many",
-        "let it look at one column with a declared domain, or join the table",
-    )
-
-
 @dataclass
 class _Joins:
-    """FROM with what was joined to it; names are `sqlpriv_sub1`, …"""
+    """FROM, to which aggregated subqueries are joined one by one as they are met.
+
+    Args:
+        contracts: By lower-case name.
+        source: FROM with what was joined to it so far.
+        aliases: Subquery → the alias of its join, `sqlpriv_sub1` and so on; equal ones share one.
+    """
 
     contracts: Contracts
     source: t.Source
@@ -136,7 +88,8 @@ class _Joins:
         return self._partner_count(node.query, None, node.pos)
 
     def replace_membership(self, node: t.InQuery) -> t.Node | None:
-        """Returns the same of `x IN (SELECT y …)`, which may be NULL where this is false."""
+        """Returns `x IN (SELECT y …)` as the count of rows with y = x above 0; None where that is
+        not joined. IN may be NULL where the count says false: callers have to take both for no."""
         query = node.query
         aliases = {alias.lower() for alias, _ in tables_of(self.source, self.contracts)}
         if isinstance(query, t.Select) and (query.alias or query.table).lower() in aliases:
@@ -161,6 +114,7 @@ class _Joins:
         return rebuild(arg, qualify)
 
     def _partner_count(self, query: t.Query, arg: t.Node | None, pos: t.Pos) -> t.Node | None:
+        """Returns whether the subquery has rows, which equal `arg` if given, as a count above 0."""
         if not isinstance(query, t.Select) or any(
             any(aggregate_calls(i.expr)) for i in query.items
         ):
@@ -273,8 +227,11 @@ def _tests(node: t.Node, joins: _Joins) -> t.Node:
 
 
 def _parts(query: t.Select, contracts: Contracts) -> tuple[list[Pair] | None, list[t.Node]]:
-    """Returns the equalities with what is around, None where it is looked at otherwise or no inner
-    side names a unit, and the other conditions.
+    """Returns the WHERE of a subquery, parted.
+
+    Returns:
+        The equalities of an inner with an outer expression: None where no inner side names a unit,
+        or where the subquery looks at the row around it elsewhere, too. And all other conditions.
     """
     pairs: list[Pair] = []
     rest: list[t.Node] = []

@@ -1,12 +1,19 @@
-"""Names in a subquery that are columns of the row around it."""
+"""Names in a subquery that are columns of the row around it, and the public values of these.
+
+DuckDB answers a subquery over public tables for each value that the row's column is declared to
+have. The answers are public numbers (`t.Lookup`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
-from sqlpriv.kernel.terms.contract import TableContract
+from sqlpriv.kernel.terms.contract import TableContract, Value
 from sqlpriv.plan.expressions.facts.conditions import identities, whole_identities
+from sqlpriv.plan.expressions.facts.value_facts import scope_of
+from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.statements import tables
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.traverse import conjuncts, rebuild, walk
@@ -14,6 +21,18 @@ from sqlpriv.statements.traverse import conjuncts, rebuild, walk
 Contracts = Mapping[str, TableContract]
 Pair = tuple[t.Node, t.Node]
 """An expression over the inner tables, and the one around them that it equals."""
+StoredValues = Callable[[str, str], tuple[Value, ...] | None]
+"""What a column of a public table holds, by the names of the table and of the column."""
+MOST = 10_000
+"""Values for which a subquery over public tables is answered."""
+
+
+class LookedUpColumn(NamedTuple):
+    """The column of the row around that a subquery looks at, its table's alias and its values."""
+
+    column: t.Name
+    alias: str
+    values: tuple[Value, ...]
 
 
 def looks_outside(query: t.Query, contracts: Contracts) -> bool:
@@ -110,3 +129,40 @@ def under_an_alias(query: t.Select, alias: str) -> t.Select:
     items = tuple(replace(item, expr=rebuild(item.expr, rename)) for item in query.items)
     where = None if query.where is None else rebuild(query.where, rename)
     return replace(query, alias=alias, items=items, where=where)
+
+
+def lookup_of(
+    part: t.Subquery, select: t.Select, contracts: Contracts, stored_values: StoredValues
+) -> LookedUpColumn | None:
+    """Returns what a subquery over public tables asks of the row around it; None if nothing.
+
+    Args:
+        part: The subquery.
+        select: The statement around it.
+        contracts: By lower-case name.
+        stored_values: What a column of a public table holds, by the table and the column.
+
+    Raises:
+        Refused: It looks at several columns, or at one without a public list of values.
+    """
+    if not isinstance(part.query, t.Select):
+        return None
+    names = list(dict.fromkeys(outer_names(part.query, contracts)))
+    if not names:
+        return None
+    for alias, contract in tables_of(from_source(select), contracts):
+        shape = scope_of(contract).get(names[0].name.lower())
+        if names[0].table.lower() in ("", alias.lower()) and shape and len(names) == 1:
+            listed = shape.values
+            if listed is None and contract.public:
+                listed = stored_values(contract.table, names[0].name)
+            if listed is None or len(listed) > MOST:
+                break
+            values = tuple(value for value in listed if value is not None)
+            return LookedUpColumn(names[0], alias, values)
+    message = f"this subquery is answered for each value of {' and '.join(n.name for n in names)}"
+    raise refuse(
+        part,
+        f"{message}: there is no public list of so many",
+        "let it look at one column with a declared domain, or join the table",
+    )

@@ -1,10 +1,13 @@
 """Constraints between columns of a synthetic table: `OPTIONS (constraints = 'end >= start')`.
 
-The larger column is modelled as what it is above the smaller one, in a domain that begins at 0 (at
-1 where they cannot be equal); the table is made of sums. So every row keeps to the constraint, and
-how far columns are apart, which their own values hardly say, is known as well as a column is. A
-private row that breaks the constraint counts as one whose columns are equal (or 1 apart). Where the
-smaller column is NULL there is no difference, and the larger one comes out NULL, too.
+The synthesizer models the difference `end - start` in place of the larger column. The difference's
+domain begins at 0, or at 1 for `end > start`. The published column is the sum `start + difference`.
+
+- Every published row keeps to the constraint.
+- The distance between the columns is modelled as well as any column. From the two columns' own
+  values the distance could hardly be told.
+- A private row that breaks the constraint counts as one with the least difference.
+- Where the smaller column is NULL there is no difference, and the larger column is NULL as well.
 """
 
 from __future__ import annotations
@@ -31,7 +34,8 @@ class Constraint:
 
     Args:
         larger, smaller: Names, as written.
-        strict: Whether they differ: whole numbers, dates and seconds then do by 1 at least.
+        strict: Whether they are never equal: whole numbers then differ by 1 at least, dates by a
+            day, timestamps by a second.
     """
 
     larger: str
@@ -141,8 +145,13 @@ def with_domains(read: SyntheticColumns, constraints: Sequence[Constraint]) -> S
 
 
 def _from(column: Column, least: int) -> Interval:
-    """Returns the interval of a difference that is at least `least`; of numbers with fractions, at
-    least 0."""
+    """Returns the interval of a difference.
+
+    Args:
+        column: The difference, with the domain that follows from the two columns' own.
+        least: The least difference that the constraint allows; 0 for numbers with fractions, which
+            have no least distance.
+    """
     domain = column.domain
     if isinstance(domain, Categories):
         ends = [v for v in domain.labels if isinstance(v, int | float)]

@@ -30,6 +30,7 @@ from sqlpriv.plan.relations.from_clause import FromReader
 from sqlpriv.plan.relations.named_rows import Naming, Rows
 from sqlpriv.statements import alter_text, default_name
 from sqlpriv.statements import tree as t
+from sqlpriv.statements.aliases import output_aliases
 from sqlpriv.statements.traverse import has_subqueries
 
 MOST_LISTED = 64
@@ -113,7 +114,7 @@ def read_columns(select: t.Select, contract: TableContract, free: Undeclared) ->
     tables = {**contract.others, contract.table.lower(): contract}
     items, left_out = _spell_out_stars(select, tables, free)
     names = [item.alias or default_name(item) for item in items]
-    aliases = outputs.output_aliases(select)
+    aliases = output_aliases(select)
     plain = all(_is_plain(item, contract) for item in items)
     if select.source is None and plain and not has_subqueries(select.where):
         rows = Rows(a.Scan(contract.table), Binder.of(contract, select.alias))

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from sqlpriv.errors import ProgrammingError, Refused
 from sqlpriv.kernel.terms.contract import TableContract, Value
-from sqlpriv.plan.relations import correlated
+from sqlpriv.plan.relations import correlated, outer_names
 from sqlpriv.plan.relations.keyed_subqueries import keyed_subquery, number_by_key
 from sqlpriv.plan.relations.outer_names import looks_outside
 from sqlpriv.plan.relations.subqueries import (
@@ -186,7 +186,7 @@ def _with_lookups(select: t.Select, contracts: Contracts, access: Access) -> t.S
         if reads_private(part.query, contracts):
             continue
         stored = PublicKeys(access, contracts).values
-        if (looked_up := correlated.lookup_of(part, select, contracts, stored)) is not None:
+        if (looked_up := outer_names.lookup_of(part, select, contracts, stored)) is not None:
             column = looked_up.column
             rows = access.sql.public_rows(tables(part.query), contracts, part.text)
             rows[_VALUES] = pa.table({column.name: list(looked_up.values)})

@@ -1,12 +1,14 @@
-"""How many rows strata have: from everything that counts them, and never below zero.
+"""How many rows each stratum has, estimated from all noised tables and never below zero.
 
-A table that was measured of the population counts every stratum, or sums of some of them: least
-squares put these together. What they find of a stratum of almost nobody is noise and often below
-zero; its rows could not be drawn. Sizes are nonnegative and differ by orders of magnitude, so a
-size is taken for the magnitude of a normal variable of one of many scales, whose weights are
-estimated from all strata (empirical Bayes, as in `shrinkage`), and its estimate is the posterior
-mean: above zero for every stratum, and for one far above the noise what was measured. Only noised
-numbers are looked at.
+1. A table that was measured of the population counts every stratum, or sums over several strata.
+   `count_strata` combines all such tables by weighted least squares. The result is unbiased.
+2. For a stratum of almost nobody the least-squares estimate is mostly noise, and often below zero.
+   No rows could be drawn of such a size. `nonnegative` replaces each estimate by a posterior mean.
+
+The prior of step 2: sizes are nonnegative and differ by orders of magnitude, so a size is |X|, with
+X normal around 0 at one of 40 scales. The scales' weights are estimated from all strata (empirical
+Bayes, as in `shrinkage`). A posterior mean is above zero for every stratum, and for a stratum far
+above the noise it is what was measured. Only noised numbers are looked at.
 """
 
 from __future__ import annotations
@@ -30,12 +32,16 @@ erfc = np.vectorize(math.erfc, otypes=[np.float64])
 def count_strata(
     tables: Mapping[Clique, Noisy], strata: Clique, shape: tuple[int, ...]
 ) -> tuple[Floats, Floats]:
-    """Returns unbiased sizes of all strata of least variance, and their variances.
+    """Returns the unbiased sizes of least variance of all strata, and their variances.
 
     Args:
-        tables: Of the population, one of which has all columns of `strata` and no other.
-        strata: The columns that tell strata apart, ascending.
-        shape: Their levels; strata are numbered row by row.
+        tables: Noised tables of the population, by the columns that they count. One of them has
+            all columns of `strata` and no other, so that every stratum is counted.
+        strata: The numbers of the columns that tell strata apart, ascending.
+        shape: How many levels each of these columns has; strata are numbered row by row.
+
+    Returns:
+        Sizes in rows and variances in rows squared, both of shape (strata,).
     """
     levels = dict(zip(strata, np.unravel_index(np.arange(math.prod(shape)), shape), strict=True))
     precision: Floats = np.zeros((math.prod(shape),) * 2)
@@ -55,22 +61,28 @@ def count_strata(
 
 
 def measured_sizes(release: Release) -> Floats:
-    """Returns the sizes of strata, above 0, shape (strata,), by a noised count of each."""
+    """Returns the sizes of strata in rows, all above 0, of shape (strata,), from a noised count of
+    each stratum."""
     values = release.values.ravel()
     return nonnegative(values, np.full(values.shape, max(release.sigma, LEAST_SIGMA) ** 2))
 
 
 def nonnegative(sizes: Floats, variance: Floats) -> Floats:
-    """Returns posterior means of sizes: all above 0, their sum that of `sizes` if it is above 1.
+    """Returns the posterior means of sizes, all above 0.
+
+    They are scaled to add up to the sum of `sizes`, or to 1 where that sum is smaller.
+
+    With X ~ N(0, s²) and a measurement of variance v, X given the measurement m is normal around
+    m s² / (s² + v) with variance s² v / (s² + v); a size is that distribution cut at 0.
 
     Args:
-        sizes: Unbiased, normal; shape (strata,).
-        variance: Of each.
+        sizes: Unbiased estimates with normal errors, in rows, of shape (strata,).
+        variance: Of each of them, in rows squared, of shape (strata,).
     """
     scales = np.geomspace(1.0, max(2.0, 2 * float(np.abs(sizes).max())), 40) ** 2
     whole = scales + variance[:, None]
     shrunk, spread = sizes[:, None] * scales / whole, np.sqrt(scales * variance[:, None] / whole)
-    above = np.maximum(shrunk / spread, -30.0)
+    above = np.maximum(shrunk / spread, -30.0)  # far below, erfc would underflow to 0
     inside = erfc(-above / math.sqrt(2)) / 2
     logs = np.log(inside) - 0.5 * (np.log(whole) + sizes[:, None] ** 2 / whole)
     density = np.exp(-0.5 * above**2) / math.sqrt(2 * math.pi)

@@ -1,4 +1,8 @@
-"""The bins of a pooled histogram, and the distribution of all cells together over them."""
+"""The bins of a histogram that is pooled over all cells, and how the values lie in these bins.
+
+The clipped mean needs to know what an interval [c - h, c + h] cuts off on either side: which part
+of the values lies beyond an end, and by how much on average. Here this is computed bin by bin.
+"""
 
 from __future__ import annotations
 
@@ -27,15 +31,19 @@ class BinEnds(NamedTuple):
         return np.asarray((self.lowest + self.highest) / 2 + self.offset)
 
     def with_slopes(self, shares: Array) -> BinEnds:
-        """Returns the bins with the means that a density has which is a line in each of them.
+        """Returns the bins with means that follow the slope of the density, not the bins' middles.
 
-        A line's slope is that between the neighbours' densities, as far as the line stays above 0;
-        atoms have none, and are no neighbours. In a tail that falls by a quarter from bin to bin
-        the mean is nearer to the lower end:
+        Inside a bin the density is taken for a straight line. Its slope is that between the
+        densities of the two bins beside it, but so small that the line stays above 0. An atom has
+        no slope, and is passed over as a neighbour. In a tail that falls by a quarter from bin to
+        bin the mean lies nearer to the lower end:
 
         >>> bins = BinEnds.between(np.array([0.0, 1, 2, 3]))
         >>> bins.with_slopes(np.array([4.0, 3.0, 2.0])).means.round(3).tolist()
         [0.5, 1.472, 2.5]
+
+        Args:
+            shares: Of the bins, of shape (bins,).
         """
         wide = np.flatnonzero(~self.atoms)
         offset = np.zeros(shares.size)
@@ -86,14 +94,25 @@ class Pooled(NamedTuple):
 
 
 class Side(NamedTuple):
-    """By how much each bin's values lie beyond one end, on average, and which part: (…, bins)."""
+    """What of each bin lies beyond one end of an interval.
+
+    Args:
+        excess: By how much the bin's values lie beyond the end, on average over all of them (0
+            for those inside), in units of x, of shape (…, bins).
+        part: Which part of the bin's values lies beyond the end, from 0 to 1, of shape (…, bins).
+    """
 
     excess: Array
     part: Array
 
 
 def sides(bins: BinEnds, centre: Array, half: Array) -> tuple[Side, Side]:
-    """Returns what lies above c + h, and what below c - h, values being uniform inside a bin.
+    """Returns what lies above c + h, and what lies below c - h. Values are uniform inside a bin.
+
+    Args:
+        bins: The histogram's.
+        centre: c, the intervals' middles, of shape (…).
+        half: h, half of the intervals' widths, of the same shape.
 
     Of two bins, [0, 4] and the atom 8, a quarter of the first lies above 3, by 1/2 on average:
 
@@ -106,7 +125,7 @@ def sides(bins: BinEnds, centre: Array, half: Array) -> tuple[Side, Side]:
 
 
 def excess_above(bins: BinEnds, at: Array) -> Side:
-    """Returns what lies above ends of shape (…), of shape (…, bins)."""
+    """Returns what lies above each of the ends `at`, of shape (…)."""
     top = np.maximum(bins.highest - at[..., None], 0.0)
     bottom = np.maximum(bins.lowest - at[..., None], 0.0)
     width = np.where(bins.atoms, 1.0, bins.highest - bins.lowest)
@@ -117,6 +136,9 @@ def excess_above(bins: BinEnds, at: Array) -> Side:
 
 
 def excess_below(bins: BinEnds, at: Array) -> Side:
-    """Returns what lies below the negatives of `at`, of shape (…), of shape (…, bins)."""
+    """Returns what lies below -at, for each of the numbers `at`, of shape (…).
+
+    Below -at lies what lies above `at` where all values are mirrored at 0.
+    """
     below = excess_above(bins.mirror(), at)
     return Side(below.excess[..., ::-1], below.part[..., ::-1])

@@ -1,4 +1,8 @@
-"""What is known of the rows that a condition leaves, and what a table's columns identify."""
+"""What is publicly known of rows behind a condition, and which columns tell units apart.
+
+A condition of WHERE is public, as the statement is. `age < 30` says of each row behind it that its
+age lies below 30, whatever the rows are.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +24,12 @@ def facts_after_where(
 ) -> tuple[dict[str, Shape], frozenset[str]]:
     """Returns the columns' shapes behind a WHERE, and the columns that surely hold a value.
 
-    `IS NOT NULL` leaves no NULL; a comparison of a date with a literal narrows its interval (of
-    numbers, too, within the declared one).
+    `IS NOT NULL` leaves no NULL. A comparison with a literal narrows a column's interval; that of a
+    number stays within the declared one.
+
+    Args:
+        predicate: The condition of WHERE.
+        scope: Column, lower case → what is known of it before the WHERE.
     """
     facts, present = dict(scope), set[str]()
     for column, (low, high) in _comparison_ends(predicate, scope).items():
@@ -38,9 +46,13 @@ def facts_after_where(
 
 
 def identities(contract: TableContract) -> dict[str, frozenset[str]]:
-    """Returns what the values of a private table's columns identify; see `Binder.named`.
+    """Returns what a value of each column of a private table identifies, as `Binder.named` has it.
 
-    A column of a key of several identifies a part of the unit: `part 1 of 2`.
+    | name | what one value of the column identifies |
+    |---|---|
+    | '' | a unit: the column is the privacy key |
+    | 'part 1 of 2' | a unit, together with the key's other columns |
+    | 'orders.id' | a row of a table, by a UNIQUE column of it or by a link to one |
     """
     identified: dict[str, set[str]] = {}
     unit, via = contract.unit, contract.via
@@ -59,7 +71,7 @@ def identities(contract: TableContract) -> dict[str, frozenset[str]]:
 
 
 def whole_identities(identified: Iterable[str]) -> frozenset[str]:
-    """Returns what columns identify together: a unit of whose key all parts are there is one.
+    """Returns what columns identify together: all parts of a key together identify the unit ('').
 
     >>> sorted(whole_identities({"part 1 of 2", "orders.id"}))
     ['orders.id']
@@ -73,8 +85,12 @@ def whole_identities(identified: Iterable[str]) -> frozenset[str]:
 
 
 def row_names(contract: TableContract | None) -> tuple[str, frozenset[str]]:
-    """Returns a column that tells the rows of a table apart and is never NULL, '' for none, and the
-    columns that name a row's unit, in lower case."""
+    """Returns by which columns the rows of a table, and their units, can be named.
+
+    Returns:
+        A UNIQUE column that is never NULL, '' where there is none; and the columns of which each
+        alone identifies a unit or a row, lower case.
+    """
     if contract is None:
         return "", frozenset()
     required = {c.name.lower() for c in contract.columns if c.required}
@@ -84,7 +100,8 @@ def row_names(contract: TableContract | None) -> tuple[str, frozenset[str]]:
 
 
 def demanded_values(predicate: a.Expr) -> dict[a.Expr, tuple[Value, ...]]:
-    """Returns expressions with the values of which each row that passes has one."""
+    """Returns, for each expression that a condition ties to a list, the values that it can have in
+    a row that passes: `x = 1 OR x = 2` gives x → (1, 2)."""
     match predicate:
         case a.Call("and", args):
             demanded: dict[a.Expr, tuple[Value, ...]] = {}
@@ -104,7 +121,7 @@ def demanded_values(predicate: a.Expr) -> dict[a.Expr, tuple[Value, ...]]:
 
 
 def excluded_values(predicate: a.Expr) -> dict[a.Expr, tuple[Value, ...]]:
-    """Returns expressions of text with values that no row has which passes."""
+    """Returns, for each expression of text, values that no passing row has: `x <> 'a'`."""
     excluded: dict[a.Expr, tuple[Value, ...]] = {}
     for part in flatten("and", predicate):
         match part:
@@ -118,11 +135,12 @@ def excluded_values(predicate: a.Expr) -> dict[a.Expr, tuple[Value, ...]]:
 
 _TURNED = TURNED | {"=": "="}
 _SIDES = {"<": (False, True), "<=": (False, True), ">": (True, False), ">=": (True, False)}
+"""Comparison with a literal → whether it sets a column's lower end, and whether its upper end."""
 
 
 def _comparison_ends(predicate: a.Expr, scope: Mapping[str, Shape]) -> dict[str, tuple[Any, Any]]:
-    """Returns columns of the scope with the ends (None: open) that a conjunction of comparisons
-    sets."""
+    """Returns column, lower case → (lower end, upper end) that comparisons joined by AND set. An
+    end that they do not set is None."""
     ends: dict[str, tuple[Any, Any]] = {}
     parts = (pair for part in flatten("and", predicate) for pair in _comparisons_of_columns(part))
     for part in parts:
@@ -141,8 +159,11 @@ def _comparison_ends(predicate: a.Expr, scope: Mapping[str, Shape]) -> dict[str,
 
 
 def _comparisons_of_columns(part: a.Expr) -> tuple[a.Expr, ...]:
-    """Returns a comparison with a literal with the column first, and a moment's day as the moment;
-    any other condition as it is."""
+    """Returns a condition as comparisons of a column with a literal, the column on the left.
+
+    `3 < x` becomes `x > 3`. A comparison of a moment's day becomes one of the moment: `date(at) =
+    '2026-01-01'` is `at >= '2026-01-01' AND at < '2026-01-02'`. Any other condition stays as it is.
+    """
     match part:
         case a.Call(op, (a.Lit() as value, expr)) if op in _TURNED and not isinstance(expr, a.Lit):
             return _comparisons_of_columns(a.Call(_TURNED[op], (expr, value)))
@@ -160,8 +181,11 @@ def _comparisons_of_columns(part: a.Expr) -> tuple[a.Expr, ...]:
 
 
 def _next_value(value: Any, sign: int, shape: Shape) -> Any:
-    """Returns the value of a type next to one, above (1) or below (-1); itself of a DOUBLE, and of
-    a number with more digits than the DECIMAL that it is compared with."""
+    """Returns the next value of a column's type: above `value` for sign 1, below it for sign -1.
+
+    A DOUBLE is returned as it is, and so is a number that has more digits behind the point than the
+    DECIMAL column has: the column never equals it.
+    """
     if shape.type is Type.INTEGER and type(value) is int:
         return value + sign
     if shape.type is Type.REAL and shape.scale is not None and isinstance(value, int | float):

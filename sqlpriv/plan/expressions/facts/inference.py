@@ -31,11 +31,15 @@ from sqlpriv.system.count_text import count_text
 
 
 def infer_shape(expr: a.Expr, scope: Mapping[str, Shape]) -> Shape:
-    """Returns the shape of a row expression, or refuses it.
+    """Returns what is publicly known of a row expression's values.
+
+    Args:
+        expr: In the kernel's algebra.
+        scope: Column, lower case → what is known of its values.
 
     Raises:
-        Refused: An unknown column, or mixed types. The message has no place in the text: only the
-            caller knows it.
+        Refused: A column is not in the scope, or types do not fit. The refusal has no line and
+            column: only the caller knows where the expression stands in the text.
     """
     match expr:
         case a.Col(name):
@@ -57,7 +61,7 @@ def infer_shape(expr: a.Expr, scope: Mapping[str, Shape]) -> Shape:
             _check_listed(shape, values)
             return boolean_shape(shape.nullable)
         case a.Case(whens, otherwise):
-            tested: dict[int, Shape] = {}  # a CASE over a list asks for one number again and again
+            tested: dict[int, Shape] = {}  # a CASE over a list tests one expression many times
             for predicate, _ in whens:
                 if isinstance(predicate, a.In):
                     if id(predicate.arg) not in tested:
@@ -165,25 +169,26 @@ def _expect(shape: Shape, type_: Type, where: str) -> Shape:
 
 
 def _clamp_ends(expr: a.Expr, scope: Mapping[str, Shape]) -> tuple[Any, Any, bool]:
-    """Returns lower end, upper end (None where open) and nullability: LEAST clamps from above.
+    """Returns the lower end, the upper end (None where open) and the nullability of a clamp.
 
-    NULL arguments are passed over, so only an argument that is never NULL is sure to clamp: no
-    column is, whose rows may have NULL whatever is declared.
+    `least(x, 9)` is at most 9 whatever x is: LEAST clamps from above, GREATEST from below. Both
+    pass over NULL arguments, so only an argument that is never NULL is sure to clamp. A literal is;
+    a column is not, because its rows may hold NULL whatever is declared.
     """
     if not (isinstance(expr, a.Call) and expr.op in ("least", "greatest")):
         shape = infer_shape(expr, scope)
         return shape.lower, shape.upper, shape.nullable
     parts = [_clamp_ends(x, scope) for x in expr.args]
-    loose: list[Any] = []
+    widest: list[Any] = []  # the ends of all arguments together
     for side, pick in enumerate((min, max)):
         ends = [part[side] for part in parts]
-        loose.append(pick(ends) if None not in ends else None)
+        widest.append(pick(ends) if None not in ends else None)
     clamping, pick = (0, max) if expr.op == "greatest" else (1, min)
     pairs = zip(expr.args, parts, strict=True)
     sure = [part[clamping] for x, part in pairs if _is_never_null(x) and part[clamping] is not None]
     if sure:
-        loose[clamping] = pick(sure)
-    return loose[0], loose[1], all(part[2] for part in parts)
+        widest[clamping] = pick(sure)
+    return widest[0], widest[1], all(part[2] for part in parts)
 
 
 def _is_never_null(expr: a.Expr) -> bool:

@@ -1,4 +1,9 @@
-"""Interval arithmetic: bounds of sums, products, quotients and functions from their arguments'."""
+"""Interval arithmetic: the bounds of a result from the bounds of its arguments.
+
+A `Shape` says what is publicly known of an expression's values: type, lower and upper end (None:
+unbounded), whether it may be NULL, digits behind the point. Ends may be wider than need be, never
+narrower: the noise of a sum is for the widest value that its shape allows.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +19,11 @@ from sqlpriv.plan.expressions.facts.value_facts import Shape
 
 
 def _numbers(shapes: tuple[Shape, ...], operation: str) -> Type:
+    """Returns INTEGER where all arguments are whole numbers, else REAL.
+
+    Raises:
+        Refused: An argument is no number.
+    """
     if any(s.type not in (Type.INTEGER, Type.REAL) for s in shapes):
         raise Refused(
             f"{operation} needs numbers, not {' and '.join(sorted({s.type for s in shapes}))}"
@@ -42,9 +52,8 @@ def arithmetic_shape(op: str, left: Shape, right: Shape) -> Shape:
             ends = [table[op](x, y) for x, y in corners] if bounded else []
         case "/" | "//" if op == "/" or type_ is Type.REAL:  # `//` of doubles does not cut
             type_, nullable = Type.REAL, nullable or by_zero
-            if (
-                by_zero and right.type is Type.INTEGER and bounded
-            ):  # the next ones to 0 are 1 and -1
+            if by_zero and right.type is Type.INTEGER and bounded:
+                # x / 0 is NULL, so the whole divisors that are nearest to 0 are 1 and -1
                 near = [y for y in (-1, 1) if right.lower <= y <= right.upper]
                 divisors = [*near, *(y for y in (right.lower, right.upper) if y)]
                 corners = list(itertools.product((left.lower, left.upper), divisors))
@@ -72,10 +81,11 @@ def arithmetic_shape(op: str, left: Shape, right: Shape) -> Shape:
 
 
 def decimal_scale(op: str, left: Shape, right: Shape) -> int | None:
-    """Returns the digits behind the point of an operation on decimals and integers.
+    """Returns how many digits behind the point a result has; None where it is a DOUBLE.
 
-    They are DuckDB's: those of the longer side, added up for a product. A quotient is a DOUBLE, as
-    is whatever has more digits than the kernel rounds to, or a DOUBLE on one side.
+    As in DuckDB a sum has as many as the longer side, and a product as many as both sides together.
+    The result is a DOUBLE if it is a quotient, if one side is a DOUBLE, or if it has more digits
+    than the kernel rounds to.
     """
     if left.digits is None or right.digits is None or op not in ("+", "-", "*", "%"):
         return None
@@ -171,7 +181,14 @@ def _monotone_shape(name: str, arg: Shape) -> Shape:
 
 
 def two_number_shape(op: str, left: Shape, right: Shape) -> Shape:
-    """Returns the shape of `left & right`, `left | right` or pow(left, right)."""
+    """Returns the shape of `left & right`, `left | right` or pow(left, right).
+
+    Bits of a negative number are not bounded here. A power is NULL or NaN where a negative number
+    has a root taken, or 0 a negative power.
+
+    Raises:
+        Refused: An argument is no number, or of & and | no whole number.
+    """
     nullable = left.nullable or right.nullable
     bounded = left.lower is not None and right.lower is not None
     if op == "pow":
@@ -206,7 +223,7 @@ def _at_scale(end: float, scale: int | None) -> float:
 
 
 def _scale_of(name: str, arg: Shape) -> int | None:
-    """Returns the digits behind the point of a function of a decimal; None of one of a DOUBLE."""
+    """Returns how many digits a function's value has behind the point; None for a DOUBLE."""
     return arg.scale if name in ("neg", "abs") or arg.scale is None else 0
 
 

@@ -11,8 +11,16 @@ from sqlpriv.kernel.terms import algebra as a
 def scanned_tables(
     relation: object, is_kept: bool = False
 ) -> Iterator[tuple[tuple[str, str], bool]]:
-    """Yields the prefix and the name of each table that rows are made of, and whether it is behind
-    a left join, which keeps rows without a partner there."""
+    """Yields each table that rows are made of.
+
+    Args:
+        relation: The rows; parts of a relation may be lists of relations.
+        is_kept: Whether a left join around it keeps rows that have no partner in it.
+
+    Yields:
+        (prefix of its columns' names, name), both lower case; and whether a row may have no partner
+        in it, so that all of its columns are NULL there.
+    """
     if isinstance(relation, a.Scan):
         yield (relation.prefix.lower(), relation.table.lower()), is_kept
         return
@@ -29,7 +37,8 @@ def scanned_tables(
 def columns_equated_by_joins(
     relation: a.Relation, kinds: Collection[str] = ("inner",)
 ) -> Iterator[tuple[str, str]]:
-    """Yields pairs of columns, lower case, that joins of these kinds equate where both rows are."""
+    """Yields the pairs of columns, lower case, that are equal by the condition of a join of one of
+    these kinds. Behind a left join they are equal where the right side has a row."""
     match relation:
         case a.Join(left, right, on, kind):
             if kind in kinds:

@@ -1,4 +1,4 @@
-"""A DuckDB without a table: values of expressions in which there are literals alone."""
+"""A DuckDB without tables, which computes expressions of literals: it has no row to read."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ _OF_TYPES = frozenset(
         "getvariable",
     )
 )
-"""Functions that tell a type, or the bytes of a value, apart: the lists keep neither."""
+"""Functions that give different values for equal values of different types (or bytes). A list of
+values keeps neither, so what they would give of its rows cannot be told from it."""
 
 
 def public_value(text: str) -> Any:
@@ -45,10 +46,11 @@ def is_function(name: str) -> bool:
 
 @cache
 def scalar_functions() -> frozenset[str]:
-    """Returns the names of functions that give the same of the same, and are nothing but scalar;
-    `repeat` is the name of one in FROM, too.
+    """Returns the names of scalar functions whose value follows from their arguments alone.
 
-    Of moments with a zone, which no list holds, DuckDB 2.0.1 computes by the session's zone.
+    A name that also is that of an aggregate or of a function in FROM is left out, but for `repeat`.
+    So are functions of moments with a zone, which no list holds: DuckDB 2.0.1 computes them by the
+    session's zone.
     """
     text = """SELECT function_name FROM duckdb_functions()
     WHERE NOT coalesce(regexp_matches(parameter_types::VARCHAR, 'TIME ZONE|TZ'), false)
@@ -62,7 +64,7 @@ def scalar_functions() -> frozenset[str]:
 
 @cache
 def public_engine() -> duckdb.DuckDBPyConnection:
-    """Returns the one engine that has no table at all."""
+    """Returns this process's one engine without tables; each call takes a cursor of it."""
     return open_utc_engine({**SANDBOX, "memory_limit": "256MB"})
 
 

@@ -1,0 +1,34 @@
+"""The names of a SELECT's outputs, and what they stand for in the rest of the statement."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlpriv.statements import default_name
+from sqlpriv.statements import tree as t
+from sqlpriv.statements.traverse import walk, with_aliases
+
+
+def output_aliases(select: t.Select) -> dict[str, t.Node]:
+    """Returns alias, lower case → its expression, in which earlier aliases are written out.
+
+    Of an alias that is given twice the first expression counts.
+    """
+    aliases: dict[str, t.Node] = {}
+    for item in select.items:
+        if item.alias:
+            others = aliases_in(item.expr, aliases)
+            others.pop(item.alias.lower(), None)
+            aliases.setdefault(item.alias.lower(), with_aliases(item.expr, others))
+    return aliases
+
+
+def aliases_in(node: t.Node, aliases: Mapping[str, t.Node]) -> dict[str, t.Node]:
+    """Returns those of the aliases that an expression names: few, where there are a thousand."""
+    names = {part.name.lower() for part in walk(node) if isinstance(part, t.Name)}
+    return {name: aliases[name] for name in names if name in aliases}
+
+
+def output_names(select: t.Select) -> tuple[str, ...]:
+    """Returns the names of the result's columns: aliases, else DuckDB's default ones."""
+    return tuple(item.alias or default_name(item) for item in select.items)

@@ -1726,15 +1726,29 @@ MUTANTS = (
     Mutant(
         "reads are not delayed",
         K + "gate.py",
-        "delay.scans = sum(scans[source] for source in sources)",
-        "",
+        "delay.scans = sum(map(self._scans, sources)) + sum(",
+        "sum(",
         DELAY,
     ),
     Mutant(
         "a batch is delayed as its first statement",
         K + "gate.py",
-        "sum(scans[source] for source in sources)",
-        "scans[sources[0]]",
+        "sum(map(self._scans, sources))",
+        "self._scans(sources[0])",
+        DELAY,
+    ),
+    Mutant(
+        "what a statement computes of a row is not delayed",
+        K + "gate.py",
+        'text.sql.count("(") + text.sql.count("WHEN")',
+        "0",
+        DELAY,
+    ),
+    Mutant(
+        "the branches of bins of dates are not counted among a row's operations",
+        K + "gate.py",
+        'text.sql.count("(") + text.sql.count("WHEN")',
+        'text.sql.count("(")',
         DELAY,
     ),
     Mutant(

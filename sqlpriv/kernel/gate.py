@@ -21,7 +21,7 @@ from sqlpriv.errors import BudgetExhausted, KernelError, OperationalError, Refus
 from sqlpriv.kernel.checked import check_expressions, parts_of, prepare_measurement
 from sqlpriv.kernel.ledger.records import Sealed, Snapshot
 from sqlpriv.kernel.proof import noise, sensitivity
-from sqlpriv.kernel.proof.delay import RANKED, Delay
+from sqlpriv.kernel.proof.delay import OPERATIONS, RANKED, Delay
 from sqlpriv.kernel.proof.unit_rows import check_work
 from sqlpriv.kernel.reader import Reader
 from sqlpriv.kernel.sql.queries import Rendered, joint_batches, render, render_groups
@@ -306,11 +306,12 @@ class Allowance(AbstractContextManager["Allowance"]):
     ) -> Iterator[tuple[Reader, list[Rendered], int]]:
         """Pays; yields the reader of the rows, the statements that `write` makes with the
         snapshot's hash key, and the charge. `Delay` delays the read by the number of scans that all
-        of these relations take."""
+        of these relations take, and by how many operations the statements compute of a row."""
         with Delay() as delay, Reader(self._kernel.vault) as reader:
             texts = write(self._current(reader).hash_key)
-            scans = {source: self._scans(source) for source in dict.fromkeys(sources)}
-            delay.scans = sum(scans[source] for source in sources)
+            delay.scans = sum(map(self._scans, sources)) + sum(
+                (text.sql.count("(") + text.sql.count("WHEN")) // OPERATIONS for text in texts
+            )
             for text in texts:
                 reader.prepare(text.sql, text.engine)
             yield reader, texts, self._charge(measurements, yocto)

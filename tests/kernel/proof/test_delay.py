@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import time
 from collections.abc import Callable, Sequence
 from statistics import fmean
@@ -13,7 +14,7 @@ from support.vaults import allowed, ask
 from sqlpriv.errors import ReadFailed, Refused
 from sqlpriv.kernel import gate, reader
 from sqlpriv.kernel.proof import delay
-from sqlpriv.kernel.proof.delay import Delay
+from sqlpriv.kernel.proof.delay import OPERATIONS, Delay
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import YOCTO, Budget, Rho
 from sqlpriv.kernel.terms.contract import Type
@@ -131,6 +132,32 @@ def test_where_rows_are_ranked_a_scan_counts_as_three(
     ask(within, Measurement(a.Count(a.Scan("people")), Rho(1)))
     ask(within, Measurement(a.Count(a.Bounded(a.Scan("people"), 1, 1)), Rho(1)))
     assert owed == [12, 9, 1, 3]
+
+
+def long_filter(terms: int) -> a.Where:
+    """Rows of the named unit, of which many terms are computed."""
+    target = a.Call("=", (a.Col("id"), a.Lit(42, Type.INTEGER)))
+    sums = (a.Call("+", (a.Col("id"), a.Lit(float(i), Type.REAL))) for i in range(terms))
+    tests = (a.Call("=", (a.Call("exp", (x,)), a.Lit(-1.0, Type.REAL))) for x in sums)
+    return a.Where(a.Where(a.Scan("people"), target), a.Call("or", tuple(tests)))
+
+
+def test_what_a_statement_computes_of_a_row_is_delayed(
+    make_kernel: MakeKernel, owed: list[int]
+) -> None:
+    """A term has three operations, and a branch of bins one; a list of labels is looked up once."""
+    columns = "AS id, DATE '2024-01-01' AS day, i::VARCHAR AS label"
+    kernel = make_kernel(PEOPLE.replace("AS id", columns))
+    days = tuple(dt.date(2024, 1, 1) + dt.timedelta(i) for i in range(1_000))
+    bins = a.Key(a.Bin(a.Col("day"), days), (*range(1_001),))
+    labels = a.Key(a.Col("label"), tuple(map(str, range(1_000))))
+    filtered = [a.Count(long_filter(terms)) for terms in (10, 400)]
+    for query in (*filtered, *(a.Count(a.Scan("people"), (), (key,)) for key in (bins, labels))):
+        ask(kernel, Measurement(query, Rho(1)))
+    assert owed[0] == 1
+    assert owed[1] >= 1 + 3 * 400 // OPERATIONS
+    assert owed[2] >= 1 + 1_000 // OPERATIONS
+    assert owed[3] == 1
 
 
 def test_a_read_that_fails_is_delayed_and_a_refused_one_is_not(

@@ -8,30 +8,33 @@ spare a bounding pass, lists of units and the order of rows may change nothing.
 from __future__ import annotations
 
 import random
+import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from support.random_vaults import Asker, Vault, random_vault
+from support.random_vaults import ENUM, Asker, Vault, random_vault
 from support.vaults import Engine, decoded
 
 from sqlpriv.errors import KernelError, Refused
 from sqlpriv.kernel.checked import check_expressions, parts_of, prepare_measurement
 from sqlpriv.kernel.proof import sensitivity as proof
+from sqlpriv.kernel.proof.charged_units import UnitFilter, charged_units
 from sqlpriv.kernel.proof.clipped_sums import clipped_sums, clips_of
 from sqlpriv.kernel.proof.unit_rows import check_work, reach_of
 from sqlpriv.kernel.sql.queries import joint_batches, render, render_groups, verifying
 from sqlpriv.kernel.sql.relations import Scope, partner_count
 from sqlpriv.kernel.terms import algebra as a
-from sqlpriv.kernel.terms.budget import Rho
+from sqlpriv.kernel.terms.budget import Epsilon, Rho
 from sqlpriv.kernel.terms.contract import TableContract, Type
+from sqlpriv.kernel.terms.operations import type_of
 from sqlpriv.kernel.terms.release import Measurement
 
-PARTS, FEW, MANY = 8, 5, 4_000
+PARTS, FEW, MANY = 8, 3, 4_000
 ZONES = ("UTC", "America/New_York", "Asia/Kathmandu", "Europe/Berlin")
 
 
@@ -71,6 +74,16 @@ class Laboratory:
             exact |= {parts: [of[part] for part in parts] for parts in batch}
         return exact
 
+    def scores(
+        self, candidates: Sequence[proof.Candidate], contract: TableContract
+    ) -> list[list[int]]:
+        """The scores of a choice, by candidate and measured stratum."""
+        if not candidates:
+            return []
+        exact = self.parts([c.query for c in candidates], contract)
+        answers = [exact[c.query,][0].astype(np.int64) for c in candidates]
+        return [proof.score(c, answer) for c, answer in zip(candidates, answers, strict=True)]
+
     def groups(
         self, source: a.Relation, exprs: tuple[a.Expr, ...], contract: TableContract
     ) -> dict[tuple[Any, ...], int]:
@@ -103,30 +116,44 @@ def integers(query: a.Asked, parts: list[Any], scope: Scope) -> Any:
     return parts[0]
 
 
-def loss(query: a.Asked, change: Any, scope: Scope) -> tuple[Fraction, list[int]]:
-    """The share of a query's price that a unit loses by a change, and the strata that it moved.
-    Raises AssertionError where it is moved further than any unit is said to."""
+class Loss(NamedTuple):
+    """What one unit loses by a query: the shares of a price in rho and of one in epsilon, and the
+    numbers of the strata that it moved."""
+
+    rho: Fraction
+    epsilon: Fraction
+    strata: list[int]
+
+
+def loss(query: a.Asked, change: Any, scope: Scope) -> Loss:
+    """What a unit loses by a change. Raises AssertionError where it is moved further than any unit
+    is said to."""
     unit = scope.unit
     g = min(unit.groups_per_unit, a.strata_count(query))
     by_stratum = change.reshape(len(change), -1)
-    moved = [s for s, row in enumerate(by_stratum.tolist()) if any(row)]
+    rows = zip(a.measured_strata(query), by_stratum.tolist(), strict=True)
+    moved = [stratum for stratum, row in rows if any(row)]
     assert len(moved) <= unit.groups_per_unit
     if isinstance(query, a.Level):
         most = proof.level_distance(query, unit.rows_per_unit)
         cells = [[max(abs(int(x)) for x in cell) for cell in row] for row in change.tolist()]
         assert all(sum(row) <= most for row in cells)
-        return Fraction(sum(x * x for row in cells for x in row), most * most * g), moved
+        return Loss(
+            Fraction(sum(x * x for row in cells for x in row), most * most * g),
+            Fraction(sum(x for row in cells for x in row), most * g),
+            moved,
+        )
     type_ = scope.type(query.of) if getattr(query, "of", None) is not None else None
     grid = proof.lattice_of(query, type_)
     if grid.steps == 0:
         assert not moved
-        return Fraction(0), moved
+        return Loss(Fraction(0), Fraction(0), moved)
     claim = proof.sensitivity(query, unit, grid.steps)
     l1 = sum(abs(int(x)) for x in by_stratum.ravel())
     l2 = sum(int(x) ** 2 for x in by_stratum.ravel())
     assert l1 <= claim.l1
     assert l2 <= claim.l2_squared
-    return Fraction(l2, claim.l2_squared), moved
+    return Loss(Fraction(l2, claim.l2_squared), Fraction(l1, claim.l1), moved)
 
 
 def without_help(contracts: Mapping[str, TableContract], table: str) -> TableContract:
@@ -178,6 +205,8 @@ def check_seed(engine: Engine, seed: int, monkeypatch: pytest.MonkeyPatch) -> st
             raise
         return "refused"
     laboratory.check_reach(source, contract)
+    candidates = Asker(rng, vault).candidates(asked)
+    whole_scores = laboratory.scores(candidates, contract)
     selected = selectable(rng, asked, scope)
     groups = laboratory.groups(source, selected, contract) if selected else {}
     plain = laboratory.parts(asked, without_help(contracts, table))
@@ -197,14 +226,17 @@ def check_seed(engine: Engine, seed: int, monkeypatch: pytest.MonkeyPatch) -> st
     for unit in rng.sample(vault.units(), min(2, len(vault.units()))):
         neighbour = with_others(laboratory.fill(vault.without(unit)), table)
         other = laboratory.parts(asked, neighbour)
-        lost, moved_strata = Fraction(0), {}
+        lost_rho, lost_epsilon, moved_strata = Fraction(0), Fraction(0), {}
         for query, nano in zip(asked, prices, strict=True):
             parts = parts_of(query)
             change = integers(query, whole[parts], scope) - integers(query, other[parts], scope)
-            share, moved = loss(query, change, scope)
-            lost += share * nano
-            moved_strata.setdefault(query.strata, set()).update(moved)
-            outcome = "moved" if moved else outcome
+            lost = loss(query, change, scope)
+            lost_rho, lost_epsilon = lost_rho + lost.rho * nano, lost_epsilon + lost.epsilon * nano
+            moved_strata.setdefault(query.strata, set()).update(lost.strata)
+            outcome = "moved" if lost.strata else outcome
+        if not is_charged(laboratory, vault, unit, charged_units([source], contract)):
+            assert not any(moved_strata.values()), "a unit that is not charged moved an answer"
+        check_scores(candidates, scope, whole_scores, laboratory.scores(candidates, neighbour))
         if selected:
             others = laboratory.groups(source, selected, neighbour)
             changes = [abs(groups.get(k, 0) - others.get(k, 0)) for k in groups | others]
@@ -212,8 +244,40 @@ def check_seed(engine: Engine, seed: int, monkeypatch: pytest.MonkeyPatch) -> st
             assert max(changes, default=0) <= 1
         for strata, moved in moved_strata.items():
             assert len(moved) <= scope.unit.groups_per_unit, strata
-        assert lost <= proof.joint_price(batch, contract, {})[0].nano
+        assert lost_rho <= proof.joint_price(batch, contract, {})[0].nano
+        pure = [Measurement(m.query, Epsilon(m.price.nano)) for m in batch]
+        assert lost_epsilon <= proof.joint_price(pure, contract, {})[0].nano
     return outcome
+
+
+def is_charged(laboratory: Laboratory, vault: Vault, unit: int, charged: UnitFilter) -> bool:
+    """Whether a charge that is booked to a filter concerns a unit."""
+    columns = [*vault.columns["p"]]
+    for row in (row for owner, row in vault.rows["p"] if owner == unit):
+        for column, values in charged.items():
+            kind = vault.columns["p"][column]
+            text = f"CAST({row[columns.index(column)]} AS {ENUM if kind == 'ENUM' else kind})"
+            text = f"CAST({text} AS VARCHAR)" if type_of(kind) is Type.TEXT else text
+            (stored,) = laboratory.engine.duckdb.execute(f"SELECT {text}").fetchall()[0]
+            if stored not in values:
+                return False
+    return True
+
+
+def check_scores(
+    candidates: Sequence[proof.Candidate],
+    scope: Scope,
+    whole: Sequence[Sequence[int]],
+    others: Sequence[Sequence[int]],
+) -> None:
+    """No unit moves a score, or the sum of all, further than a choice is priced for."""
+    if not candidates:
+        return
+    changes = np.array(whole, object) - np.array(others, object)
+    m, g = scope.unit.rows_per_unit, scope.unit.groups_per_unit
+    assert abs(changes).max() <= proof.distance(candidates, m)
+    assert abs(changes.sum(axis=0)).max() <= proof.total_distance(candidates, m)
+    assert np.count_nonzero(abs(changes).sum(axis=0)) <= g
 
 
 def selectable(rng: random.Random, asked: Sequence[a.Asked], scope: Scope) -> tuple[a.Expr, ...]:
@@ -246,3 +310,38 @@ def test_no_unit_moves_very_many_answers_further(
     engine.duckdb.execute("RESET TimeZone")
     print(f"learned: nothing; {dict(outcomes)}")
     assert outcomes["moved"] > MANY / 6  # else it would ask of rows that nobody has
+
+
+def charged_by_rows(
+    sources: Sequence[a.Relation], contract: TableContract, proved: Any = charged_units
+) -> UnitFilter:
+    """A break: a unit of several rows is charged as if it had the values of one of them."""
+    result: UnitFilter = proved(sources, replace(contract, unique=contract.unique | {"id"}))
+    return result
+
+
+def score_less(candidates: Any, rows_per_unit: int, proved: Any = proof.distance) -> int:
+    """A break: scores are said to move three quarters as far as they do."""
+    return int(proved(candidates, rows_per_unit)) * 3 // 4
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "broken", "seed"),
+    [
+        (sys.modules[__name__], "charged_units", charged_by_rows, 122),
+        (proof, "distance", score_less, 23),
+    ],
+)
+def test_twins_are_noticed(
+    engine: Engine,
+    place: Any,
+    name: str,
+    broken: Any,
+    seed: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Seeds that the breaks were searched for."""
+    monkeypatch.setattr(place, name, broken)
+    with pytest.raises(AssertionError):
+        check_seed(engine, seed, monkeypatch)
+    engine.duckdb.execute("RESET TimeZone")

@@ -1,9 +1,10 @@
 """Random vaults, relations and queries of the whole algebra, from a seed: what a fuzzer asks about.
 
-A vault has units `p`, rows of theirs `v` (a link to the key of `p`), rows of those `w` (a link to
-`v.o`), and a public table `q`. Keys and links are of any type; links lead to units, to rows that
-are not there, or nowhere; columns hold hostile values. Who owns a row is told by places in lists of
-values, never by the engine.
+A vault has units `p`, rows of theirs `v` (a link to the key of `p`, or to a row of it by its UNIQUE
+`alt`), rows of those `w` (a link to `v.o`), rows of these `x` (a link to `w.n`), and a public table
+`q`. Keys and links are of any type; links lead to units, to rows that are not there, or nowhere;
+columns hold hostile values, some of types that no expression reads. Who owns a row is told by
+places in lists of values, never by the engine.
 """
 
 from __future__ import annotations
@@ -12,10 +13,13 @@ import datetime as dt
 import json
 import math
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
+from sqlpriv.kernel.proof.sensitivity import Candidate
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import (
     UNDECLARED,
@@ -31,7 +35,7 @@ from sqlpriv.kernel.terms.operations import COMPARISONS, NUMBERS, OPERATIONS, ty
 from sqlpriv.session.commands.declare import domain_body
 
 LABELS = ("a", "A", "b", "é", "it's", "", "%_\\", "zz")
-WHOLE = ("INTEGER", "BIGINT", "HUGEINT", "UTINYINT")
+WHOLE = ("INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "UBIGINT", "SMALLINT")
 NAMES = {
     **{kind: [str(i) for i in (0, 1, 2, 3, 255, 254, 7, 8)] for kind in WHOLE},
     "VARCHAR": ["'" + label.replace("'", "''") + "'" for label in LABELS],
@@ -45,6 +49,10 @@ NAMES = {
     + ["'infinity'", "'2026-03-08 07:00:00.000001+00'"],
     "TIMESTAMP_NS": [f"'2026-03-08 02:30:00.{nano:09}'" for nano in (0, 1, 2, 999, 1000, 1001)]
     + ["'infinity'", "'2026-11-01 01:30:00'"],
+    "TIMESTAMP_S": [f"'2026-03-08 02:30:0{s}'" for s in range(4)]
+    + ["'infinity'", "'-infinity'", "'290000-01-01'", "'1969-12-31 23:59:59'"],
+    "TIMESTAMP_MS": [f"'2026-03-08 02:30:00.00{ms}'" for ms in range(4)]
+    + ["'infinity'", "'-infinity'", "'290000-01-01'", "'1969-12-31 23:59:59.999'"],
     "TIME": [f"'{h:02}:{m:02}:00'" for h in (0, 12, 23) for m in (0, 59)]
     + ["'24:00:00'", "'00:00:00.000001'"],
     "BOOLEAN": ["true", "false"],
@@ -58,11 +66,26 @@ VALUES = NAMES | {
     "BIGINT": ["0", "1", "9007199254740993", "-9223372036854775808", "9223372036854775807", "NULL"],
     "HUGEINT": ["0", "1", "-1", "170141183460469231731687303715884105727", "NULL"],
     "UTINYINT": ["0", "1", "255", "NULL"],
-    "DOUBLE": ["'nan'", "'inf'", "'-inf'", "0", "-0.0", "0.5", "2.5", "1e300", "-3.7", "NULL"],
-    "FLOAT": ["'nan'", "'inf'", "0", "-0.0", "0.1", "16777217", "NULL"],
+    "DOUBLE": ["'nan'", "'inf'", "'-inf'", "0", "'-0.0'", "0.5", "2.5", "1e300", "-3.7", "NULL"],
+    "FLOAT": ["'nan'", "'inf'", "0", "'-0.0'", "0.1", "16777217", "NULL"],
     "DECIMAL(15,2)": ["0", "0.01", "-1.25", "9999999999999.99", "NULL"],
+    "DECIMAL(38,10)": ["0", "0.5", "-1.25", "9999999999999999999999999999.9999999999", "NULL"],
+    "UBIGINT": ["0", "1", "3", "18446744073709551615", "NULL"],
     "BOOLEAN": ["true", "false", "NULL"],
 }
+UNREAD = {
+    "BLOB": ["'a'", "'A'", "''", "NULL"],
+    "INTEGER[]": ["[1, 2]", "[NULL]", "[]", "NULL"],
+    "STRUCT(k DOUBLE, t VARCHAR)": ["{'k': 'nan', 't': 'a'}", "{'k': -0.0, 't': NULL}", "NULL"],
+    "MAP(VARCHAR, INTEGER)": ["MAP {'a': 1}", "MAP {'a': NULL, 'b': 2}", "NULL"],
+    "INTERVAL": ["'1 month'", "'30 days'", "'720 hours'", "NULL"],
+    "TIME WITH TIME ZONE": ["'02:30:00+01'", "'01:30:00+00'", "NULL"],
+    "BIT": ["'0101'", "'1'", "NULL"],
+    "VARIANT": ["1", "'a'", "NULL", "[1]", "{'k': 2}"],
+    "JSON": ["'{}'", "'[1]'", "NULL"],
+    "UNION(i INTEGER, t VARCHAR)": ["1", "'a'", "NULL"],
+}
+"""Values of types that no expression reads: of a row that is ranked, they are hashed."""
 ENUM = "ENUM(" + ", ".join(NAMES["ENUM"]) + ")"
 DOMAINS: dict[str, list[ColumnDomain]] = {
     "INTEGER": [Interval(0, 3), Interval(-5, 5, True), Categories((0, 1, None))],
@@ -76,6 +99,7 @@ DOMAINS: dict[str, list[ColumnDomain]] = {
     "ENUM": [Categories(LABELS[:5])],
     "DATE": [Interval(dt.date(1, 1, 1), dt.date(2010, 1, 1))],
     "TIMESTAMP": [Interval(dt.datetime(1970, 1, 1), dt.datetime(2030, 1, 1))],
+    "TIMESTAMP_S": [Interval(dt.datetime(1970, 1, 1), dt.datetime(2030, 1, 1))],
     "TIMESTAMP_NS": [Interval(dt.datetime(1970, 1, 1), dt.datetime(2030, 1, 1))],
     "TIMESTAMP WITH TIME ZONE": [Interval(dt.datetime(1970, 1, 1), dt.datetime(2030, 1, 1))],
 }
@@ -95,9 +119,9 @@ LISTED: dict[Type, list[tuple[Any, ...]]] = {
     Type.DATE: [(dt.date(1970, 1, 1), dt.date(2026, 3, 8), None)],
     Type.REAL: [(0.0, 0.5, 2.5), (0, 1, 2), (0.5, None)],
     Type.TIME: [(dt.time(0, 0), dt.time(12, 59), None)],
+    Type.TIMESTAMP: [(dt.datetime(2026, 3, 8, 2, 30), dt.datetime(2026, 11, 1, 1, 30), None)],
 }
-UNIT_TABLES = ("p", "v", "w")
-LINK = {"v": "pid", "w": "vo"}
+UNIT_TABLES = ("p", "v", "w", "x")
 Row = tuple[str, ...]
 
 
@@ -151,14 +175,14 @@ class Vault:
 
 
 COMPOSITE = "composite"
-KEYS = ("id", "id2", "pid", "pid2", "o", "vo")
+KEYS = ("id", "id2", "alt", "pid", "pid2", "o", "vo", "n", "wn")
 
 
 def random_vault(rng: random.Random) -> Vault:
     """A vault whose units may have more rows than any bound says."""
     key = rng.choice([*NAMES, COMPOSITE])
     columns, several = _random_columns(rng, key), rng.random() < 0.3
-    is_composite = key == COMPOSITE
+    is_composite, by_row = key == COMPOSITE, "alt" in columns["p"]
     further = [["pid2", "id2"]] if is_composite else []
     bounds = {t: [rng.choice([1, 2, 3, 8]), rng.choice([1, 1, 2])] for t in UNIT_TABLES}
     declared: dict[str, dict[str, Any]] = {
@@ -167,8 +191,12 @@ def random_vault(rng: random.Random) -> Vault:
             "unit": True,
             "bound": bounds["p"] if several else None,
         },
-        "v": {"links": [["pid", "p", "id", *further]], "bound": bounds["v"]},
+        "v": {
+            "links": [["pid", "p", "alt" if by_row else "id", *further]],
+            "bound": bounds["v"],
+        },
         "w": {"links": [["vo", "v", "o"]], "bound": bounds["w"]},
+        "x": {"links": [["wn", "w", "n"]], "bound": bounds["x"]},
         "q": {"public": True},
     }
     domains = {
@@ -179,26 +207,34 @@ def random_vault(rng: random.Random) -> Vault:
         }
         for table, of in columns.items()
     }
-    unique = {"p": set() if several or is_composite else {"id"}, "v": {"o"}, "w": set[str]()}
-    unique["q"] = {"q9"} if "q9" in columns["q"] and rng.random() < 0.5 else set()
+    unique = {"p": set() if several or is_composite else {"id"}, "v": {"o"}, "w": {"n"}}
+    unique |= {"x": set(), "q": {"q9"} if "q9" in columns["q"] and rng.random() < 0.5 else set()}
+    unique["p"] |= {"alt"} if by_row else set()
     collated = {table: rng.random() < 0.1 for table in columns}
     rows = _random_rows(rng, columns, key, several)
     return Vault(columns, unique, declared, domains, collated, rows)
 
 
 def _random_columns(rng: random.Random, key: str) -> dict[str, dict[str, str]]:
-    own = rng.choice([kind for kind in NAMES if kind != "BOOLEAN"])
-    columns = {"p": {"id": key}, "v": {"pid": "INTEGER", "o": own}, "w": {}, "q": dict[str, str]()}
+    own, number, alt = (rng.choice([k for k in NAMES if k != "BOOLEAN"]) for _ in range(3))
+    columns = {"p": {"id": key}, "v": {"pid": "INTEGER", "o": own}, "w": {}, "x": {}}
+    columns["q"] = dict[str, str]()
     if key == COMPOSITE:
         second = rng.choice(["INTEGER", "VARCHAR", "DATE"])
         columns["p"] = {"id": "VARCHAR", "id2": second}
         columns["v"] |= {"pid": "VARCHAR", "pid2": rng.choice(SAME_EQUALITY[second])}
+    elif rng.random() < 0.25:
+        columns["p"]["alt"] = alt
+        columns["v"]["pid"] = rng.choice(SAME_EQUALITY[alt])
     else:
         columns["v"]["pid"] = rng.choice(SAME_EQUALITY[key])
-    columns["w"] = {"vo": rng.choice(SAME_EQUALITY[own])}
+    columns["w"] = {"vo": rng.choice(SAME_EQUALITY[own]), "n": number}
+    columns["x"] = {"wn": rng.choice(SAME_EQUALITY[number])}
     for table, of in columns.items():
         for kind in rng.sample([*VALUES], rng.randint(3, 6)):
             of[f"{table}{len(of)}"] = kind
+        if rng.random() < 0.3:
+            of[f"{table}{len(of)}"] = rng.choice([*UNREAD])
     if rng.random() < 0.5:
         columns["q"]["q9"] = own
     return columns
@@ -216,7 +252,7 @@ def _random_rows(
         row = []
         for column, kind in columns[table].items():
             if column not in named:
-                row.append(rng.choice(VALUES[kind]))
+                row.append(rng.choice((VALUES | UNREAD)[kind]))
             else:
                 row.append("NULL" if (place := named[column]) is None else NAMES[kind][place])
         rows[table].append((unit, tuple(row)))
@@ -228,18 +264,40 @@ def _random_rows(
         places = (unit // 2, unit % 2) if unit is not None else rng.choice([(None, 1), (1, None)])
         return dict(zip(columns, places, strict=True))
 
-    for unit in units:
-        for _ in range(rng.choice([0, 1, 1, 3]) if several else rng.random() < 0.8):
-            add("p", unit, **named(unit, "id", "id2"))
-    for _ in range(rng.choice([0, 1, 2])):
-        add("p", None, **named(None, "id", "id2"))
+    def number_rows(count: int) -> list[int | None]:
+        """Different places for the rows of a table, and one NULL."""
+        return rng.sample([*range(7), None], count)
+
+    owners = [
+        unit
+        for unit in units
+        for _ in range(rng.choice([0, 1, 1, 3]) if several else rng.random() < 0.8)
+    ] + [None] * rng.choice([0, 1, 2])
+    alternatives = rng.sample([*range(8), *[None] * 12], min(len(owners), 20))
+    named_by: dict[int | None, int | None] = {}
+    for unit, alt in zip(owners, alternatives, strict=False):
+        named_by[alt] = unit
+        add("p", unit, **named(unit, "id", "id2"), alt=alt)
     owner_of: dict[int | None, int | None] = {}
-    for place in rng.sample([*range(7), None], rng.choice([0, 4, 7, 8])):
-        owner_of[place] = rng.choice([*units, *units, None])
-        add("v", owner_of[place], **named(owner_of[place], "pid", "pid2"), o=place)
-    for _ in range(rng.choice([3, 12, 30])):
+    for place in number_rows(rng.choice([0, 4, 7, 8])):
+        if "alt" in columns["p"]:
+            to = rng.choice([*range(8), None])
+            owner_of[place] = None if to is None else named_by.get(to)
+            add("v", owner_of[place], pid=to, o=place)
+        else:
+            owner_of[place] = rng.choice([*units, *units, None])
+            add("v", owner_of[place], **named(owner_of[place], "pid", "pid2"), o=place)
+    owner_of_number: dict[int | None, int | None] = {}
+    many = rng.choice([3, 12, 30])
+    numbers = number_rows(rng.choice([0, 4, 8]))
+    for number in [*numbers, *[None] * many][:many]:
         to = rng.choice([*range(7), None])
-        add("w", None if to is None else owner_of.get(to), vo=to)
+        owner = None if to is None else owner_of.get(to)
+        owner_of_number[number] = owner
+        add("w", owner, vo=to, n=number)
+    for _ in range(rng.choice([3, 12])):
+        to = rng.choice([*range(7), None])
+        add("x", None if to is None else owner_of_number.get(to), wn=to)
     for place in rng.sample(range(7), rng.randint(0, 3)):
         add("q", None, q9=place)
     return rows
@@ -308,8 +366,10 @@ class Asker:
     def bins(self, columns: dict[str, Type]) -> a.Bin:
         """Bins of a number, whose edges are told one by one or by the roots of its place."""
         rng = self.rng
-        of = rng.choice([Type.INTEGER, Type.REAL])
+        of = rng.choice([Type.INTEGER, Type.INTEGER, Type.REAL, Type.REAL, Type.TIMESTAMP])
         arg = self.expr(of, columns, rng.choice([0, 1]))
+        if of is Type.TIMESTAMP:
+            return a.Bin(arg, (dt.datetime(2026, 3, 8, 2, 30), dt.datetime(2026, 11, 1, 1, 30)))
         if rng.random() < 0.4:
             return self.roots(arg, of, rng.choice([(0, 3), (-5, 7), (-(2**60), 2**60)]))
         edges = sorted(rng.sample([-3, 0, 1, 2, 5] if of is Type.INTEGER else [-2.0, 0.0, 0.1], 2))
@@ -352,6 +412,24 @@ class Asker:
             if (type_ := type_of(kind))
         }
         return a.Scan(table, prefix), columns
+
+    def pinned(self) -> tuple[a.Relation, dict[str, Type]]:
+        """Units of listed values alone, where a charge may be booked to these."""
+        rng = self.rng
+        typed = {c: type_of(kind) for c, kind in self.vault.columns["p"].items()}
+        columns = {c: type_ for c, type_ in typed.items() if type_}
+        usual = [c for c in columns if columns[c] in (Type.INTEGER, Type.TEXT, Type.BOOLEAN)]
+        source: a.Relation = a.Scan("p")
+        for column in rng.sample(usual or [*columns], 1):
+            type_ = columns[column]
+            values = [v for v in LITERALS[type_] if v is not None]
+            if type_ in LISTED and rng.random() < 0.5:
+                values = [v for v in rng.choice(LISTED[type_]) if v is not None]
+            test: a.Expr = a.In(a.Col(column), tuple(values[:2]))
+            if rng.random() < 0.5:
+                test = a.Call("=", (a.Col(column), a.Lit(values[0], type_)))
+            source = a.Where(source, test)
+        return source, columns
 
     def relation(self, depth: int) -> tuple[a.Relation, dict[str, Type]]:
         """A private relation and its columns."""
@@ -412,7 +490,8 @@ class Asker:
             (x, y)
             for x, y in pairs
             if {x.split("_", 1)[-1], y.split("_", 1)[-1]}
-            in ({"id", "pid"}, {"o", "vo"}, {"id"}, {"pid"}, {"o"}, {"vo"}, {"o", "q9"})
+            in [{"id", "pid"}, {"alt", "pid"}, {"o", "vo"}, {"n", "wn"}, {"o", "q9"}]
+            + [{name} for name in KEYS]
         ]
         tests: list[a.Expr] = []
         for _ in range(rng.choice([0, 1, 1, 1, 2])):
@@ -430,13 +509,15 @@ class Asker:
         """Queries of one relation; most of one list of strata, some of none."""
         rng = self.rng
         source, columns = self.relation(rng.choice([0, 1, 1, 2, 2, 3]))
+        if rng.random() < 0.1:
+            source, columns = self.pinned()
         if rng.random() < 0.2:
             source = a.Where(source, self.expr(Type.BOOLEAN, columns, rng.choice([1, 2])))
         if rng.random() < 0.3:
             source = a.Bounded(source, rng.randint(1, 4), rng.randint(1, 3))
         strata = self.keys(columns, rng.choice([0, 0, 1, 2]))
         asked = [
-            self.query(source, columns, strata if rng.random() < 0.8 else ())
+            self.within(self.query(source, columns, strata if rng.random() < 0.8 else ()))
             for _ in range(rng.randint(1, 3))
         ]
         if rng.random() < 0.2:  # the numbers of the coarser bins follow from the finer ones
@@ -445,6 +526,36 @@ class Asker:
                 listed = a.Key(a.Bin(arg, edges), (*range(len(edges) + 1),))
                 asked.append(a.Sum(source, arg, -1, 3, strata, (listed,)))
         return asked
+
+    def within(self, query: a.Asked) -> a.Asked:
+        """The query, of some of its strata alone now and then."""
+        total = a.strata_count(query)
+        if total == 1 or self.rng.random() < 0.7:
+            return query
+        measured = tuple(sorted(self.rng.sample(range(total), self.rng.randint(1, total))))
+        if isinstance(query, a.Clipped):
+            query = replace(query, ends=query.ends[: len(query.ends) // total * len(measured)])
+        return replace(query, within=measured)
+
+    def candidates(self, asked: Sequence[a.Asked]) -> list[Candidate]:
+        """What a private choice may be among: marginals by the queries' keys, and estimates. None
+        of most seeds."""
+        if self.rng.random() < 0.7:
+            return []
+        first = asked[0]
+        keys = {key for query in asked for key in query.keys}
+        sets = [tuple(self.rng.sample(sorted(keys, key=repr), n)) for n in range(min(len(keys), 2))]
+        counts = [a.Count(first.source, first.strata, some, None, first.within) for some in sets]
+        shapes = [a.shape(count) for count in counts]
+        return [
+            Candidate(
+                count,
+                np.reshape([self.rng.uniform(-2, 9) for _ in range(math.prod(shape))], shape),
+                weight=self.rng.choice([0.0, 0.3, 1.0, 2.5]),
+                penalty=np.array([self.rng.uniform(-1, 5) for _ in range(shape[0])]),
+            )
+            for count, shape in zip(counts, shapes, strict=True)
+        ]
 
     def keys(self, columns: dict[str, Type], most: int) -> tuple[a.Key, ...]:
         """Different keys, up to `most`."""

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from sqlpriv.answer import means, quantiles
 from sqlpriv.answer.integers.decimal_outputs import round_to_digits
 from sqlpriv.answer.interval_notes import without_unknown
+from sqlpriv.answer.intervals.estimate import Estimate
 from sqlpriv.answer.marginal_agreement import make_marginals_agree
-from sqlpriv.answer.means import Estimate, Moments
+from sqlpriv.answer.means import Moments
 from sqlpriv.answer.pooled_strata import own_weights
 from sqlpriv.answer.reconcile import round_counts, two_levels
 from sqlpriv.kernel.terms.algebra import Asked, Distinct

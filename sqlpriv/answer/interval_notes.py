@@ -15,7 +15,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sqlpriv.answer import means
-from sqlpriv.answer.means import Estimate, Moments
+from sqlpriv.answer.intervals.estimate import Estimate
+from sqlpriv.answer.means import Moments
 from sqlpriv.plan.aggregates.rewrites import Recipe
 from sqlpriv.plan.computed_columns import aggregates_in
 from sqlpriv.plan.notices import listing

@@ -6,7 +6,7 @@ and queries, with standard deviations σ_N, σ_S, σ_Q.
 
     sum       S + μ N                error variance  σ_S² + μ² σ_N²                      (exact)
                                      (of a clipped sum μ is the cell's centre, and drift adds to it)
-    mean      μ + m                  see `_ratio_deviation`; (σ_S² + m² σ_N²) / N² of many rows
+    mean      μ + m                  see `ratio_ends`; (σ_S² + m² σ_N²) / N² of many rows
     variance  v = w²/8 + q - m²      see `_centred_square_deviation`; of many rows
                                      (σ_Q² + 4 m² σ_S² + (q - 2 m²)² σ_N²) / N²
     stddev    √v                     whose interval holds the roots of v's: it holds as often
@@ -27,7 +27,8 @@ Estimates are clipped to what x's interval allows: post-processing, which can on
 to the truth. A population's mean is made of strata that are not clipped, so it may differ from the
 mean of the strata that are shown where one of those was. Half-widths are of 95 % intervals for the
 noise alone (the rows are what is asked about, not a sample); they are cut at the range of what is
-estimated.
+estimated. Of a mean's or a variance's interval the part outside the range is left out: what is
+estimated is never there, so the rest holds as often (`possible_part`).
 """
 
 from __future__ import annotations
@@ -38,44 +39,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from sqlpriv.answer.intervals.estimate import Estimate
+from sqlpriv.answer.intervals.possible_part import possible_half_widths
+from sqlpriv.answer.intervals.ratio_ends import ratio_ends
 from sqlpriv.kernel.terms.algebra import Asked
 from sqlpriv.kernel.terms.release import Release
 from sqlpriv.plan.aggregates.rewrites import Recipe
 from sqlpriv.plan.pricing.statement import half_width
 
 Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class Estimate:
-    """Values and the standard deviations of their errors; NaN where there is no value.
-
-    `z` is the 95 % half-width in standard deviations, `span` the length of the interval that holds
-    whatever is estimated. `whole` says that values and errors are whole numbers.
-    """
-
-    values: Array
-    deviations: Array
-    z: float
-    span: float = float("inf")
-    whole: bool = False
-
-    @property
-    def half_widths(self) -> Array:
-        """Half-widths of the 95 % intervals, cut at the range of what is estimated.
-
-        Of whole numbers ±2.996 holds no more than ±2 does, which is 92.7 % of discrete Laplace
-        noise of scale 1, and ±1.96 88 % of discrete Gaussian noise of deviation 1. So half-widths
-        whose fraction is above a half are rounded up: by the continuity correction the whole number
-        below is too little.
-
-        >>> Estimate(np.zeros(2), np.array([0.5, 9.0]), 2.0, span=10.0).half_widths.tolist()
-        [1.0, 10.0]
-        >>> Estimate(np.zeros(2), np.array([1.4, 1.7]), 2.0, whole=True).half_widths.tolist()
-        [3.0, 3.4]
-        """
-        widths = np.asarray(np.minimum(self.z * self.deviations, self.span))
-        return np.maximum(widths, np.rint(widths)) if self.whole else widths
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,38 +179,40 @@ def _pooled_mean(recipe: Recipe, m: Moments) -> Estimate:
     half = recipe.width / 2
     inside = np.clip(mean, -half, half)
     drift = (np.abs(m.n) * np.sqrt(m.drift)).sum(axis=0) / n
-    noise = _ratio_deviation(m, n, inside, recipe.width)
-    return _bounded_mean(recipe, m, has_rows, inside, noise**2 + drift**2 + m.clumped)
+    down, up = (np.abs(end - mean) for end in _ratio_interval(m, n, recipe.width))
+    others = m.z**2 * (drift**2 + m.clumped)
+    down, up = np.sqrt(down**2 + others), np.sqrt(up**2 + others)
+    farther = np.maximum(down, up)
+    possible = possible_half_widths(inside, (mean - down, mean + up), (-half, half))
+    bounded = _bounded_mean(recipe, m, has_rows, inside, (farther / m.z) ** 2)
+    return replace(bounded, impossible=farther - possible)
 
 
 def _ratio_deviation(m: Moments, n: Array, mean: Array, width: float) -> Array:
-    """Returns the deviation of Σ S_i / Σ N_i whose half-width reaches the ends of its interval.
+    """Returns the deviation of an estimate of Σ S_i / Σ N_i that reaches its interval's ends.
 
-    Counts of few rows are noised by much of themselves, and so the ratio errs by more than its
-    Taylor series says. But S - μ N has the variance σ_S² + μ² σ_N² for the true mean μ, from c, so
-    the means for which it is within z deviations hold μ as often as z says (Fieller 1954):
+    Args:
+        m, n, width: Of `_ratio_interval`.
+        mean: The estimate, from the interval's middle.
+    """
+    low, high = _ratio_interval(m, n, width)
+    return np.asarray(np.maximum(high - mean, mean - low) / m.z)
 
-        (N² - z² σ_N²) μ² - 2 S N μ + S² - z² σ_S² <= 0
 
-    Where N itself is within z deviations of 0 any mean is possible.
+def _ratio_interval(m: Moments, n: Array, width: float) -> tuple[Array, Array]:
+    """Returns the ends of the interval of Σ S_i / Σ N_i, from the middle of the declared one.
 
     Args:
         m: Of the strata along axis 0.
         n: N, positive.
-        mean: The estimate, from the interval's middle, inside the interval.
-        width: Of the interval.
+        width: Of the declared interval, of which an end is at most four lengths away.
     """
     centre = np.broadcast_to(np.asarray(m.centre, float), m.n.shape)
     c = centre.mean(axis=0)
     of_sum = np.broadcast_to(m.var_s + (centre - c) ** 2 * m.var_n, m.n.shape).sum(axis=0)
-    of_count, z2 = len(m.n) * m.var_n, m.z**2
     s = ((centre - c) * m.n + m.s).sum(axis=0)
-    left = n**2 - z2 * of_count
-    is_bounded = left > 0
-    a = np.where(is_bounded, left, 1.0)
-    reach = np.sqrt(z2 * (a * of_sum + s**2 * of_count)) / a
-    apart = np.abs(c + s * n / a - mean) + reach
-    return np.asarray(np.where(is_bounded, np.minimum(apart, 4 * width), 4 * width) / m.z)
+    low, high = ratio_ends(s, n, (of_sum, len(m.n) * m.var_n), m.z, 4 * width)
+    return c + low, c + high
 
 
 def _bounded_mean(
@@ -270,9 +244,11 @@ def _variance_or_root(recipe: Recipe, m: Moments, weights: Array | None) -> Esti
         own = squares - 2 * mean * part
         noise = m.var_q + 4 * mean**2 * m.var_s + own**2 * m.var_n
         error = np.sqrt(((share / n) ** 2 * noise).sum(axis=0))
-    value = np.clip(bound + square - mean**2, 0.0, half**2)
+    noised = bound + square - mean**2
+    value = np.clip(noised, 0.0, half**2)
     rows = np.where(present, m.n, 0.0).sum(axis=0)
-    return finish_variance(recipe, rows, Estimate(value, error, m.z, half**2))
+    possible = Estimate(value, error, m.z, half**2, impossible=np.abs(noised - value))
+    return finish_variance(recipe, rows, possible)
 
 
 def _centred_square_deviation(

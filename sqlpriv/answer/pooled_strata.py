@@ -26,14 +26,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sqlpriv.answer.means import (
-    Array,
-    Estimate,
-    Moments,
-    cells,
-    combine_strata,
-    finish_variance,
-)
+from sqlpriv.answer.intervals.estimate import Estimate
+from sqlpriv.answer.means import Array, Moments, cells, combine_strata, finish_variance
 from sqlpriv.answer.pooled.group_effects import FAR_PARTS, draw_together
 from sqlpriv.plan.aggregates.rewrites import Recipe
 
@@ -59,7 +53,7 @@ def pool_strata(recipe: Recipe, m: Moments, strata: Estimate, everybody: Estimat
     """
     drawn = _draw_means(recipe, m, everybody)
     inside = np.clip(drawn.values, float(recipe.lower), float(recipe.upper))
-    return replace(strata, values=inside, deviations=drawn.deviations)
+    return replace(strata, values=inside, deviations=drawn.deviations, impossible=0.0)
 
 
 def own_weights(recipe: Recipe, m: Moments, everybody: Estimate) -> Array:

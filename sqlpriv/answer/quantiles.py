@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sqlpriv.answer.means import Estimate
+from sqlpriv.answer.intervals.estimate import Estimate
 from sqlpriv.answer.pooled_strata import BoundedFigures, pool_levels
 from sqlpriv.kernel.terms.algebra import Asked, Level
 from sqlpriv.kernel.terms.budget import Price, Rho

@@ -32,7 +32,8 @@ from dataclasses import replace
 import numpy as np
 
 from sqlpriv.answer import means
-from sqlpriv.answer.means import Array, Estimate, Moments
+from sqlpriv.answer.intervals.estimate import Array, Estimate
+from sqlpriv.answer.means import Moments
 from sqlpriv.answer.pooled_strata import pool_strata, pool_sums, pool_variances
 from sqlpriv.plan.aggregates.rewrites import Recipe
 
@@ -133,7 +134,10 @@ def reconcile(
     gap = np.where(a & b, own.values - recombined.values, 0.0)
     values = np.where(a, recombined.values + trust * gap, own.values)
     variance = np.where(a & b, error, np.where(a, var_a, var_b))
-    population = replace(recombined, values=values, deviations=np.sqrt(variance))
+    alone = np.where(a, recombined.impossible, own.impossible)
+    impossible = np.where(a & b, 0.0, alone)
+    deviations = np.sqrt(variance)
+    population = replace(recombined, values=values, deviations=deviations, impossible=impossible)
     by = np.where(a & b, values - recombined.values, 0.0)
     return _move_strata(strata, shares, by, both), population
 
@@ -151,7 +155,11 @@ def _move_strata(strata: Estimate, shares: Array, by: Array, both: Array) -> Est
     gain = pull / np.where(weight > 0, weight, 1.0)
     left = strata.deviations**2 - pull**2 / np.where(both > 0, both, 1.0)
     deviations = np.sqrt(np.maximum(left, 0.0))
-    return replace(strata, values=strata.values + gain * by, deviations=deviations)
+    move = gain * by  # the ends of what is possible may be so much farther away
+    kept = np.nan_to_num(strata.half_widths) + np.abs(move)
+    impossible = np.maximum(np.nan_to_num(strata.z * deviations) - kept, 0.0)
+    values = strata.values + move
+    return replace(strata, values=values, deviations=deviations, impossible=impossible)
 
 
 def round_counts(strata: Array, population: Array) -> tuple[Array, Array]:

@@ -11,7 +11,8 @@ from bench.mean_tables import StratifiedRows
 from bench.value_shapes import SHAPES
 
 from sqlpriv.answer import means
-from sqlpriv.answer.means import Estimate, Moments
+from sqlpriv.answer.intervals.estimate import Estimate
+from sqlpriv.answer.means import Moments
 from sqlpriv.answer.reconcile import reconcile, two_levels
 from sqlpriv.answer.rounds import adaptive_means
 from sqlpriv.dialect import read

@@ -8,6 +8,7 @@ from scipy import stats
 from support.exact_people import BUDGET, PEOPLE, PURE, planned
 
 from sqlpriv.answer import means
+from sqlpriv.answer.intervals.estimate import Estimate
 from sqlpriv.kernel.terms.budget import Epsilon, Rho
 from sqlpriv.kernel.terms.release import Release
 from sqlpriv.plan.plan import Plan
@@ -42,12 +43,12 @@ def _plan(aggregate: str) -> Plan:
     return planned(f"SELECT {aggregate} AS a FROM people STRATIFY BY sex")
 
 
-def _cells(plan: Plan, releases: dict) -> means.Estimate:
+def _cells(plan: Plan, releases: dict) -> Estimate:
     recipe = plan.output.recipes[0]
     return means.cells(recipe, means.moments(recipe, releases))
 
 
-def _whole(plan: Plan, releases: dict, weights: np.ndarray | None) -> means.Estimate:
+def _whole(plan: Plan, releases: dict, weights: np.ndarray | None) -> Estimate:
     recipe = plan.output.recipes[0]
     return means.combine_strata(recipe, means.moments(recipe, releases), weights)
 
@@ -195,7 +196,7 @@ def _worst_coverage(rounded: bool) -> float:
         for z, weights in ((LAPLACE_95, laplace), (GAUSSIAN_95, gaussian)):
             chances = weights / weights.sum()
             sigma = np.sqrt((chances * k**2).sum())
-            estimate = means.Estimate(np.zeros(1), np.array([sigma]), z, whole=rounded)
+            estimate = Estimate(np.zeros(1), np.array([sigma]), z, whole=rounded)
             parts.append(chances[np.abs(k) <= estimate.half_widths[0]].sum())
     return float(min(parts))
 

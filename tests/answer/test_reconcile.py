@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from sqlpriv.answer.means import Estimate
+from sqlpriv.answer.intervals.estimate import Estimate
 from sqlpriv.answer.reconcile import reconcile, round_counts
 
 K = 5

@@ -1,10 +1,11 @@
 """`python tests/bench/other_aggregates.py [--seeds FIRST LAST] [--statements …] [--runs …]
 [--draws …] [--all]`.
 
-How often the 95 % intervals of figures other than a lone mean hold the truth, on cells that a seed
-draws: one of the eleven shapes of `value_shapes.py`, 30, 1,000 or 100,000 rows, 1, 18 or 200 strata
-with sizes by Zipf's law, pure epsilon or zCDP, at 1 or .1. The counterpart of `coverage.py`, which
-is of AVG. No rule was chosen by a seed: take seeds that were not used before.
+How often the 95 % intervals of figures hold the truth, on cells that a seed draws: one of the
+eleven shapes of `value_shapes.py`, 30, 1,000 or 100,000 rows, 1, 18 or 200 strata with sizes by
+Zipf's law, pure epsilon or zCDP, at 1 or .1. Seeds from 20,000 on are the cells of
+`random_shapes.py` of that number. The counterpart of `coverage.py`, which is of AVG alone. No rule
+was chosen by a seed: take seeds that were not used before.
 
 A statement is planned from its SQL and its answers are estimated as in a session. Between the two
 stands `ExactGate`: each query's exact integers are read once, by the kernel's own SQL, and every
@@ -37,6 +38,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from bench.coverage import budget_of, strata_of
 from bench.value_shapes import SHAPES, ValueShape
 from figures import A, B
+from fresh_columns import FIRST_FRESH
+from random_shapes import fresh_cell
 from support.exact_people import select
 from support.vaults import decoded
 
@@ -66,7 +69,9 @@ from sqlpriv.session.queries.gate_requests import release_measurements
 STATEMENTS: dict[str, tuple[str, ...]] = {
     **{name: outputs for name, outputs in figures.STATEMENTS.items() if "pooled" not in name},
     "of NULLs": ("COUNT(z)", "SUM(z)", "STDDEV_POP(z)"),
-    "extremes": ("MIN(x)", "MAX(digit)"),
+    "mean": ("AVG(x)",),
+    "extremes": ("MIN(x)", "MAX(x)", "MAX(digit)"),
+    "quarters": ("QUANTILE_CONT(x, 0.25)", "QUANTILE_DISC(x, 0.75)"),
     "count difference": (f"COUNT(*) {A} - COUNT(*) {B}", f"SUM(x) {A} - SUM(x) {B}"),
     "share of a sum": (f"SUM(x) {A} / SUM(x)",),
     "pairs": ("CORR(y, x)", "COVAR_POP(y, x)"),
@@ -87,26 +92,22 @@ class SeededCell:
     strata: str
     kind: str
     epsilon: float
-
-    @property
-    def of(self) -> ValueShape:
-        """Its values."""
-        return SHAPES[self.shape]
+    of: ValueShape
 
 
 def seeded_cell(seed: int) -> SeededCell:
     """Returns the cell of a seed, always the same one."""
+    if seed >= FIRST_FRESH:
+        fresh = fresh_cell(seed)
+        of = ValueShape(fresh.draw, fresh.lower, fresh.upper, fresh.whole)
+        return SeededCell(fresh.name, fresh.rows, fresh.strata, fresh.kind, fresh.epsilon, of)
     rng = np.random.default_rng([seed, 80_021])
     rows = int(rng.choice([30, 1_000, 100_000]))
     strata = str(rng.choice(["1", "18", "Zipf 200"]))
     strata = "1" if int(strata.split()[-1]) * 2 > rows else strata
-    return SeededCell(
-        str(rng.choice(list(SHAPES))),
-        rows,
-        strata,
-        str(rng.choice(["pure", "zcdp"])),
-        float(rng.choice([1.0, 1.0, 0.1])),
-    )
+    shape, kind = str(rng.choice(list(SHAPES))), str(rng.choice(["pure", "zcdp"]))
+    epsilon = float(rng.choice([1.0, 1.0, 0.1]))
+    return SeededCell(shape, rows, strata, kind, epsilon, SHAPES[shape])
 
 
 def contract_of(cell: SeededCell, strata: int) -> TableContract:
@@ -223,8 +224,9 @@ def ask(
 def plan_of(cell: SeededCell, gate: ExactGate, outputs: Sequence[str], by: str) -> Plan:
     """Returns the plan of a statement, by strata where there are several."""
     listed = ", ".join(f"{one} AS v{i}" for i, one in enumerate(outputs))
-    if "MEDIAN(x)" in outputs:  # a histogram is counted where a ± is wanted
-        listed += ", ERROR(MEDIAN(x)) AS e"
+    levels = [one for one in outputs if one.startswith(("MEDIAN", "QUANTILE"))]
+    if levels:  # a histogram is counted where a ± is wanted
+        listed += f", ERROR({levels[0]}) AS e"
     price = f"WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = {cell.epsilon})"
     clause = by if gate.strata > 1 else ""
     sql = f"SELECT {price} {listed} FROM people {clause}"
@@ -293,17 +295,16 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=4, help="tables of a cell, for the runs")
     parser.add_argument("--rollup", action="store_true", help="GROUP BY ROLLUP for STRATIFY BY")
     parser.add_argument("--all", action="store_true", help="print lines without a mark, too")
-    parser.add_argument("--strata", nargs="*", default=["1", "18", "Zipf 200"])
+    parser.add_argument("--strata", nargs="*", default=["1", "18", "Zipf 18", "Zipf 200"])
     given = parser.parse_args()
     by = "GROUP BY ROLLUP (g0)" if given.rollup else "STRATIFY BY g0"
-    print(f"{HEADING:60} groups: held silent long blank | everybody | noted")
+    print(f"{HEADING:71} groups: held silent long blank | everybody | noted")
     for seed in range(*given.seeds):
         cell = seeded_cell(seed)
         if cell.strata not in given.strata:
             continue
-        label = (
-            f"{seed:6} {cell.shape:14} {cell.rows:6} {cell.strata:>8} {cell.kind} {cell.epsilon:3}"
-        )
+        label = f"{seed:6} {cell.shape:32.32} {cell.rows:6} {cell.strata:>8}"
+        label += f" {cell.kind} {cell.epsilon:3}"
         gates = [ExactGate(cell, 1_000 + number) for number in range(given.draws)]
         for name in given.statements:
             outputs = STATEMENTS[name]
@@ -320,7 +321,7 @@ def main() -> None:
                     print(f"{label} {line} {output}", flush=True)
 
 
-HEADING = "  seed shape            rows   strata kind epsilon"
+HEADING = "  seed shape                              rows   strata kind epsilon"
 
 if __name__ == "__main__":
     main()

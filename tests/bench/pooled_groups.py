@@ -31,7 +31,8 @@ from coverage import ExactTable, plan_of
 from random_shapes import random_family, random_power
 
 from sqlpriv.answer import means
-from sqlpriv.answer.means import Estimate, Moments
+from sqlpriv.answer.intervals.estimate import Estimate
+from sqlpriv.answer.means import Moments
 from sqlpriv.answer.pooled_strata import own_means
 from sqlpriv.answer.reconcile import two_levels
 from sqlpriv.answer.rounds import adaptive_means

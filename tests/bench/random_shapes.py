@@ -6,7 +6,8 @@ families of distributions, a third of them mixed with another one or with zeros,
 rounded; domains that cut the values or are up to a million times as wide; 30 to 100,000 rows in 1
 to 100 strata, whose values differ by a factor in half of the cells; pure epsilon and zCDP, at .1
 and 1. No estimator was tuned on them one by one; cells 0 to 299 were looked at. Cells from 5,000 on
-are of other families (even numbers) and of real files (odd numbers): `unseen_columns.py`.
+are of other families (even numbers) and of real files (odd numbers): `unseen_columns.py`. Those
+from 20,000 on are columns as strangers have them: `fresh_columns.py`.
 
 Each line: mean absolute errors of `auto` by the least of the single estimators, for groups weighted
 by rows and for everybody; the part of `auto`'s intervals that held, of groups, of everybody, and of
@@ -30,6 +31,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from bench.heat_map import Square, draw
 from bench.mean_tables import StratifiedRows
 from coverage import join_runs, strata_of
+from fresh_columns import FAMILIES as FRESH_FAMILIES
+from fresh_columns import FIRST_FRESH, draw_fresh, reach_interval
+from fresh_columns import ROWS as FRESH_ROWS
+from fresh_columns import STRATA as FRESH_STRATA
 from regret import errors, runs_of_estimators
 from unseen_columns import FIRST, FileCell, draw_family, file_cell, interval_for
 
@@ -152,8 +157,22 @@ def unseen_cell(number: int) -> Cell | FileCell:
     return Cell(name, values, lower, upper, whole, rows, strata, differs, kind, epsilon)
 
 
+def fresh_cell(number: int) -> Cell:
+    """Returns a cell of `fresh_columns.py`, always the same one."""
+    rng = np.random.default_rng([number, 60_113])
+    name, values, whole = draw_fresh(rng, FRESH_FAMILIES[number % len(FRESH_FAMILIES)])
+    lower, upper = reach_interval(values(np.random.default_rng(1), 20_000), rng)
+    rows, strata = int(rng.choice(FRESH_ROWS)), str(rng.choice(FRESH_STRATA))
+    strata = strata if 2 * int(strata.split()[-1]) <= rows else "1"
+    differs = bool(rng.random() < 0.5) and strata != "1" and not whole
+    kind, epsilon = str(rng.choice(["pure", "zcdp"])), float(rng.choice([0.1, 1.0]))
+    return Cell(name, values, lower, upper, whole, rows, strata, differs, kind, epsilon)
+
+
 def random_cell(number: int) -> Cell | FileCell:
     """Returns the cell of a number, always the same one."""
+    if number >= FIRST_FRESH:
+        return fresh_cell(number)
     if number >= FIRST:
         return unseen_cell(number)
     rng = np.random.default_rng([number, 4711])

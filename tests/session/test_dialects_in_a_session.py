@@ -194,6 +194,17 @@ def test_a_sum_of_bigints_is_numeric_and_its_quotient_has_digits(people, dialect
         assert session.execute(statement).table.equals(expected)
 
 
+def test_rounding_to_a_whole_number_is_refused_with_what_to_write(people):
+    """It named no way but to leave the dialect."""
+    with Session(people, dialect="postgres") as session:
+        session.execute("SET privacy_epsilon = 1")
+        with pytest.raises(Refused, match="round of a half") as refused:
+            session.execute("SELECT ROUND(AVG(age)) AS r FROM people")
+        assert refused.value.hint == "write round(x::numeric, 0)"
+        written = session.execute("SELECT ROUND(AVG(age)::numeric, 0) AS r FROM people").table
+        assert all(float(value).is_integer() for value in written["r"].to_pylist())
+
+
 def test_twin_a_sum_of_counts_is_whole_in_other_dialects(people):
     statement = "SELECT sex, COUNT(*) / SUM(COUNT(*)) OVER () AS share FROM people GROUP BY sex"
     with Session(people, dialect="trino") as session:

@@ -19,6 +19,7 @@ from sqlpriv.errors import meant_among
 from sqlpriv.statements.keywords import REAL_AVERAGE, SAME_REAL, SAME_TEXT, WHOLE_AVERAGE
 
 _JOINING = ("concat", "lower", "upper")
+_HALVES = "round of a half is another number for a NUMERIC than for a float8 in postgres"
 _PARTS = ("year_month", "dayofweek", "dayofyear", "week", "isoweek", "isoyear", "dayofweekiso")
 """Parts of EXTRACT that are written as the function of that name is."""
 
@@ -259,6 +260,8 @@ def write_call(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
         arguments = [exp.Cast(this=exp.Paren(this=arguments[0]), to=number), *arguments[1:]]
     if name in rewriter.functions:
         replacement = rewriter.functions[name](arguments)
+        if replacement is None and (name, rewriter.dialect) == ("round", "postgres"):
+            raise rewriter.refuse(node, _HALVES, "write round(x::numeric, 0)")
         if replacement is None:
             raise rewriter.refuse_unknown(node, f"{name} with these arguments")
     elif name in names.COMMON:

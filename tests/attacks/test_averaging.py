@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import math
-import os
 import random
-import subprocess
-import sys
 from collections.abc import Callable
 from contextlib import closing
 
 import numpy as np
 import pytest
+from support.child_processes import ChildPython
 from support.ledger_rows import releases
-from support.places import TESTS
 from support.vaults import EXACT, allowed, ask
 
 from sqlpriv.errors import BudgetExhausted, Refused
@@ -120,15 +117,9 @@ def test_a_second_process_does_not_reset_the_budget(make_kernel: MakeKernel) -> 
     kernel = make_kernel(PEOPLE, budget=Budget("people", Rho(1000), 1e-9))
     key = a.Key(a.Col("id"), (1, 2))
     ask(kernel, Measurement(a.Count(SCAN, (key,)), Rho(600)))
-    done = subprocess.run(
-        [sys.executable, "-c", BUY, kernel.vault],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        env={**os.environ, "PYTHONPATH": str(TESTS)},
-    )
-    print(f"a new process was {done.stdout}{done.stderr}")
-    assert done.stdout == "refused\n"
+    said, _ = ChildPython(BUY, kernel.vault).communicate()
+    print(f"a new process was {said}")
+    assert said == "refused\n"
     assert kernel.ledger.account("people").spent == Rho(600)
 
 

@@ -6,16 +6,13 @@ answer is sealed whole or not at all, and the next statement is answered.
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.child_processes import ChildPython
 from support.ledger_rows import releases
-from support.places import TESTS
 from support.vaults import allowed, ask, is_sealed
 
 from sqlpriv.kernel.terms import algebra as a
@@ -34,7 +31,6 @@ BATCH = (
 CHILD = """
 import os, signal, sys
 from pathlib import Path
-sys.path.insert(0, sys.argv[1])
 from test_killed import BATCH
 from support.vaults import ask
 from sqlpriv.kernel.gate import Allowance
@@ -43,7 +39,7 @@ from sqlpriv.kernel.ledger.records import Ledger
 from sqlpriv.kernel.proof.noise import Noise
 from sqlpriv.kernel.reader import Reader
 
-_, _, vault, when, step = sys.argv
+_, vault, when, step = sys.argv
 owner = {"_charge": Allowance, "cells": Reader, "draw": Noise, "seal": Ledger}[step]
 real = getattr(owner, step)
 
@@ -65,11 +61,7 @@ STEPS = ["_charge", "cells", "draw", "seal"]
 
 
 def run_child(vault: Path, when: str, step: str) -> int:
-    here = str(Path(__file__).parent)
-    command = [sys.executable, "-c", CHILD, here, str(vault), when, step]
-    paths = [here, str(TESTS), *sys.path]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
-    return subprocess.run(command, env=environment, capture_output=True, timeout=120).returncode
+    return ChildPython(CHILD, vault, when, step).wait()
 
 
 @pytest.mark.parametrize("when", ["before", "after"])

@@ -16,7 +16,8 @@ import duckdb
 import psycopg
 import pytest
 from click.testing import CliRunner
-from support.ledgers import pay, python
+from support.child_processes import ChildPython
+from support.ledgers import pay
 from support.postgres_server import FOUND, as_other_user
 
 from sqlpriv.errors import LedgerError
@@ -120,8 +121,7 @@ def two_servers(waits: bool) -> Iterator[Pair]:
 
 def paid_until(pair: Pair, path: Path, least: int) -> int:
     """Kills the primary while another process pays; returns how many payments it was told of."""
-    payer = python(PAY_FOR_EVER, path)
-    assert payer.stdout is not None
+    payer = ChildPython(PAY_FOR_EVER, path)
     for _ in range(least):
         assert payer.stdout.readline() == "paid\n"
     kill(pair.primary)

@@ -1,13 +1,12 @@
 """PUBLISH to a real PostgreSQL server, started here where one is installed."""
 
 import signal
-import subprocess
-import sys
 import threading
 import time
 from contextlib import closing
 
 import pytest
+from support.child_processes import ChildPython
 from support.postgres_server import PATIENCE, run
 from support.released_tables import ODD, PEOPLE, comment, release, rows
 
@@ -115,8 +114,7 @@ publish(beside(Path(sys.argv[1])), ["people_synth"], sys.argv[2], Path(sys.argv[
 def test_a_kill_leaves_the_old_table(vault, uri, at):
     hand_out(vault, uri, PEOPLE)
     release(vault, 1_000, 70)
-    command = [sys.executable, "-c", KILLED, str(vault), uri, at]
-    assert subprocess.run(command, timeout=60, check=False).returncode == -signal.SIGKILL
+    assert ChildPython(KILLED, vault, uri, at).wait() == -signal.SIGKILL
     assert ids(uri) == list(range(5))
     hand_out(vault, uri, PEOPLE)
     assert len(ids(uri)) == 1_000

@@ -11,6 +11,7 @@ from pathlib import Path
 import duckdb
 import pyarrow.parquet as pq
 import pytest
+from support.child_processes import ChildPython
 from support.released_tables import ODD, PEOPLE, comment, release, rows
 
 import sqlpriv
@@ -163,9 +164,7 @@ def test_a_kill_leaves_the_old_table_or_the_new_one(vault, to, call, when, count
     hand_out(vault, to=to)
     release(vault, 1_000, 70)
     target = str(vault.parent / to)
-    command = [sys.executable, "-c", KILLED, str(vault), target, call, when, str(count)]
-    done = subprocess.run(command, timeout=60, check=False)
-    assert done.returncode == -signal.SIGKILL
+    assert ChildPython(KILLED, vault, target, call, when, count).wait() == -signal.SIGKILL
     assert ids(vault, to) == (list(range(70, 1_070)) if new else list(range(5)))
     hand_out(vault, to=to)  # the next one cleans up and goes on
     assert ids(vault, to) == list(range(70, 1_070))

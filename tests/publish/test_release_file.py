@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -13,7 +10,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 import pytest
-from support.places import TESTS
+from support.child_processes import ChildPython
 
 from sqlpriv.errors import Refused, VaultBusy
 from sqlpriv.publish.release_file import ReleaseStore
@@ -148,8 +145,7 @@ def test_publishers_at_once_lose_nothing(store):
     program = (
         f"import test_release_file as t; t.publish(t.ReleaseStore(t.Path({str(store.path)!r})), %r)"
     )
-    command = [sys.executable, "-c"]
-    others = [subprocess.Popen([*command, program % n], env=environment()) for n in names[3:]]
+    others = [ChildPython(program % name) for name in names[3:]]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -157,12 +153,6 @@ def test_publishers_at_once_lose_nothing(store):
     assert [p.wait(60) for p in others] == [0, 0, 0]
     assert sorted(contents(store)) == names
     assert leftovers(store) == [store.path.name + ".lock"]
-
-
-def environment() -> dict[str, str]:
-    here = os.pathsep.join(map(str, (Path(__file__).parent, TESTS)))
-    path = os.pathsep.join(filter(None, [here, os.environ.get("PYTHONPATH")]))
-    return {**os.environ, "PYTHONPATH": path}
 
 
 KILLED = """
@@ -188,9 +178,7 @@ t.publish(t.ReleaseStore(t.Path(sys.argv[1])), "new", 50_000)
 def test_a_kill_leaves_the_old_file_or_the_new_one(store, point, when):
     """What is there after the kill is whole; the next publisher cleans up and goes on."""
     publish(store, "old")
-    command = [sys.executable, "-c", KILLED, str(store.path), point, when]
-    done = subprocess.run(command, env=environment(), timeout=60, check=False)
-    assert done.returncode == -signal.SIGKILL
+    assert ChildPython(KILLED, store.path, point, when).wait() == -signal.SIGKILL
     renamed = (point, when) in (("rename", "after"), ("place", "after"))
     assert contents(store) == ({"old": 3, "new": 50_000} if renamed else {"old": 3})
     publish(store, "next")
@@ -206,8 +194,7 @@ def test_a_kill_at_any_moment(store):
         "\nfor i in range(10**6): t.publish(store, 'new', 20_000 + i % 2, replace=True)"
     )
     for wait in (0.3, 0.4, 0.55, 0.65, 0.8):
-        command = [sys.executable, "-c", program, str(store.path)]
-        child = subprocess.Popen(command, env=environment())
+        child = ChildPython(program, store.path)
         time.sleep(wait)
         child.kill()
         child.wait(30)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import shutil
-import signal
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from subprocess import Popen
 
 import pytest
 from click.testing import CliRunner
-from support.ledgers import python
+from support.child_processes import ChildPython
 
 import sqlpriv
 from sqlpriv.interfaces.cli.main import main
@@ -111,11 +109,10 @@ def charges(vault: Path) -> int:
 
 
 @contextmanager
-def halted(vault: Path, when: str, step: str) -> Iterator[Popen[str]]:
+def halted(vault: Path, when: str, step: str) -> Iterator[ChildPython]:
     """A process that asks, and stops at a step of the gate until it is told to go on."""
-    child = python(CHILD, vault, when, step, ASK)
+    child = ChildPython(CHILD, vault, when, step, ASK)
     try:
-        assert child.stdout is not None
         assert child.stdout.readline() == "halted\n"
         yield child
     finally:
@@ -184,14 +181,14 @@ def test_who_waits_buys_when_the_first_is_killed(
     with halted(servers[0], when, step) as first:
         second = ask(servers[1])
         assert second.waits()
-        first.send_signal(signal.SIGKILL)
+        first.kill()
         assert "count" in second.end()
     assert charges(servers[0]) == charged + 1
 
 
 def test_an_answer_that_was_sealed_before_the_kill_is_replayed(servers: tuple[Path, Path]) -> None:
     with halted(servers[0], "after", "seal") as first:
-        first.send_signal(signal.SIGKILL)
+        first.kill()
         assert "count" in ask(servers[1]).end()
     assert charges(servers[0]) == 1
 

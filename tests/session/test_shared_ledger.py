@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from support.child_processes import ChildPython
 
 import sqlpriv
 from sqlpriv.interfaces.cli.main import main
@@ -78,10 +77,7 @@ def test_the_last_of_the_budget_is_sold_once(two: tuple[Path, Path]) -> None:
         "    assert 'is left' in str(error), error\n"
         "print(sold)"
     )
-    buyers = [
-        subprocess.Popen([sys.executable, "-c", script, str(two[i % 2])], stdout=subprocess.PIPE)
-        for i in range(16)
-    ]
+    buyers = [ChildPython(script, two[i % 2]) for i in range(16)]
     assert sum(int(buyer.communicate(timeout=120)[0]) for buyer in buyers) == 100
     assert [left(vault) for vault in two] == [0, 0]
 
@@ -111,12 +107,7 @@ def test_the_last_units_of_fifty_budgets_are_sold_once(two: tuple[Path, Path]) -
         ledger = owner._access.kernel.ledger
         for unit in budgets:
             ledger.set_budget(Budget(unit, Epsilon(10**9), 0.0), "olga")
-    buyers = [
-        subprocess.Popen(
-            [sys.executable, "-c", script, str(two[i % 2]), *budgets], stdout=subprocess.PIPE
-        )
-        for i in range(16)
-    ]
+    buyers = [ChildPython(script, two[i % 2], *budgets) for i in range(16)]
     sold = [[int(line) for line in buyer.communicate(timeout=900)[0].split()] for buyer in buyers]
     assert [sum(of_budget) for of_budget in zip(*sold, strict=True)] == [100] * len(budgets)
     shared = sum(sum(n > 0 for n in of_budget) > 1 for of_budget in zip(*sold, strict=True))

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 from sqlpriv.kernel.ledger.records import Ledger, Sealed
 from sqlpriv.kernel.terms.budget import Price, Rho
 
@@ -30,8 +27,3 @@ def sealed(ledger: Ledger, snapshot_id: int, query: str, price: Price) -> int:
     charge = ledger.charge(statement, "people", price)
     answer = Sealed(query, price, 2.5, query.encode())
     return ledger.seal(statement, snapshot_id, [(charge, answer)])[0].id
-
-
-def python(script: str, *args: object) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", script, *map(str, args)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True)

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from support.ledgers import TABLES, pay, python, sealed
+from support.child_processes import ChildPython
+from support.ledgers import TABLES, pay, sealed
 
 from sqlpriv.errors import BudgetExhausted, LedgerError, OperationalError
 from sqlpriv.kernel.ledger import database
@@ -243,7 +244,7 @@ def test_numbers_follow_the_order_of_the_commits(filled: str, path: Path) -> Non
         "for _ in range(40): ledger.charge(ledger.begin_statement('b', ''), 'people', Rho(1))"
     )
     with closing(Ledger(path)) as ledger:
-        payers = [python(script, path) for _ in range(3)]
+        payers = [ChildPython(script, path) for _ in range(3)]
         while any(payer.poll() is None for payer in payers):
             account = ledger.account("people")
             (count,) = run(filled, "SELECT count(*) FROM charge")[0]

@@ -9,7 +9,8 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from support.ledgers import TABLES, pay, python, sealed
+from support.child_processes import ChildPython
+from support.ledgers import TABLES, pay, sealed
 from support.old_logins import with_logins
 
 from sqlpriv.errors import BudgetExhausted, LedgerError, OperationalError
@@ -121,7 +122,7 @@ def test_processes_that_bring_up_one_ledger_all_open_it(tmp_path: Path) -> None:
         "sys.stdin.read(); print(Ledger(sys.argv[1]).account('people').spent.nano)"
     )
     version_1(tmp_path / "l")
-    openers = [python(script, tmp_path / "l") for _ in range(4)]
+    openers = [ChildPython(script, tmp_path / "l") for _ in range(4)]
     assert [child.communicate(timeout=60)[0] for child in openers] == ["600\n"] * 4
 
 
@@ -239,15 +240,15 @@ def test_who_opens_a_ledger_anew_gives_up_nobodys_lock(ledger: Ledger, path: Pat
     """A process that opened the ledger a second time had no lock on it any more: the next other
     process to close it took itself for the last, and removed the log with later charges."""
     with closing(Ledger(path)):
-        assert python(CLOSE_AND_TELL, path).communicate(timeout=60)[0] == "0\n"
+        assert ChildPython(CLOSE_AND_TELL, path).communicate(timeout=60)[0] == "0\n"
         assert path.with_name(path.name + "-wal").exists()
         pay(ledger, 900)
-        assert python(CLOSE_AND_TELL, path).communicate(timeout=60)[0] == "900\n"
+        assert ChildPython(CLOSE_AND_TELL, path).communicate(timeout=60)[0] == "900\n"
 
 
 def test_the_lock_is_given_up_with_any_descriptor(ledger: Ledger, path: Path) -> None:
     """The twin: as it was, when the file was opened to see whether it is a pointer."""
     path.read_bytes()
     assert ledger.holders("people") == [""]
-    python(CLOSE_AND_TELL, path).communicate(timeout=60)
+    ChildPython(CLOSE_AND_TELL, path).communicate(timeout=60)
     assert not path.with_name(path.name + "-wal").exists()

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.child_processes import ChildPython
 from support.ledger_rows import releases
-from support.ledgers import pay, python, sealed
+from support.ledgers import pay, sealed
 
 from sqlpriv.errors import BudgetExhausted, DeclarationError, LedgerError
 from sqlpriv.kernel.ledger.records import Ledger, Sealed
@@ -275,10 +276,9 @@ ledger.close()
 
 def test_eight_processes_race_for_the_last_of_the_budget(ledger: Ledger, place: Path) -> None:
     """1000 nano in slices of 23: exactly 43 are sold, whoever gets them."""
-    racers = [python(RACE, 23, place) for _ in range(8)]
-    assert [r.stdout and r.stdout.readline() for r in racers] == ["ready\n"] * 8
+    racers = [ChildPython(RACE, 23, place) for _ in range(8)]
+    assert [racer.stdout.readline() for racer in racers] == ["ready\n"] * 8
     for racer in racers:
-        assert racer.stdin
         racer.stdin.write("\n")
         racer.stdin.flush()
     sold = [int(racer.communicate(timeout=60)[0]) for racer in racers]
@@ -324,7 +324,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 def test_a_charge_stands_from_the_moment_it_returns(
     ledger: Ledger, place: Path, when: str, spent: int
 ) -> None:
-    child = python(KILL, when, place)
+    child = ChildPython(KILL, when, place)
     child.communicate(timeout=60)
     assert child.returncode == -9
     assert ledger.account("people").spent == Rho(spent)
@@ -338,7 +338,7 @@ def test_two_processes_make_one_ledger(place: Path) -> None:
         "import sys; from sqlpriv.kernel.ledger.records import Ledger\n"
         "Ledger(sys.argv[1]).declare('t', 'o', key='id')"
     )
-    makers = [python(script, place) for _ in range(4)]
+    makers = [ChildPython(script, place) for _ in range(4)]
     for maker in makers:
         maker.communicate(timeout=60)
     assert [maker.returncode for maker in makers] == [0] * 4

@@ -122,7 +122,8 @@ def connecting(command: _Command) -> _Command:
         click.option(
             "--dialect",
             type=click.Choice(SQL_DIALECTS),
-            help="The SQL dialect of the statements.  [default: duckdb]",
+            metavar="DIALECT",
+            help=f"That of the statements: {', '.join(SQL_DIALECTS)}.  [default: duckdb]",
         ),
         click.argument("vault"),
     ):

@@ -21,9 +21,9 @@ FORMS = ("table", "csv", "tsv", "json", "jsonl", "markdown", "vertical", "html",
 
 EPILOG = """\b
 Start here:
-  sqlpriv demo                                   a vault of generated people to play with
-  sqlpriv shell sqlpriv-demo/people.duckdb       ask it questions
-  sqlpriv query VAULT "EXPLAIN PRIVACY SELECT …" what a statement would cost, for nothing
+  sqlpriv demo                              a vault of generated people
+  sqlpriv shell sqlpriv-demo/people.duckdb  ask it questions
+  sqlpriv query VAULT "EXPLAIN PRIVACY …"   what a statement would cost
 """
 
 
@@ -82,7 +82,7 @@ def query(
     """Run SQL, given as an argument, in a file, or on stdin.
 
     \b
-    sqlpriv query people.duckdb --epsilon 0.1 "SELECT COUNT(*) FROM people STRATIFY BY sex"
+    sqlpriv query people.duckdb --epsilon 0.1 "SELECT COUNT(*) FROM people"
     sqlpriv query people.duckdb -f report.sql --format csv -o report.csv
     """
     if len(words) > 1:  # a shell has taken the statement apart, and quotes out of it
@@ -181,8 +181,8 @@ def publish(vault: Path, tables: tuple[str, ...], target: str) -> None:
     replaced without disturbing who reads them; others stay.
 
     \b
-    --to bi.duckdb                        a DuckDB file that DuckDB 1.2 and later read
-    --to 'folder/*.parquet'               a Parquet file for each table (mind the quotes)
+    --to bi.duckdb                        a DuckDB file, for DuckDB 1.2 and later
+    --to 'folder/*.parquet'               a Parquet file for each table
     --to postgresql://user@host/database  tables in PostgreSQL
     """
     from sqlpriv.publish import publish as hand_out

@@ -26,13 +26,18 @@ class Quit(Exception):
 
 
 HELP = """\
-Statements end with a semicolon and may run over lines. What only this shell's SQL has:
-  SELECT sex, AVG(income) FROM people STRATIFY BY sex;   every group and everybody, at one price
-  EXPLAIN PRIVACY SELECT …;                              price and expected error, for nothing
-  SHOW PRIVACY TABLES | BUDGET | RELEASES | DECLARATIONS; what is left, answered, declared
-  CREATE SYNTHETIC TABLE s AS SELECT a, b FROM people STRATIFY BY sex USING mst;
-  CREATE SYNTHETIC TABLE more FROM MODEL s ROWS 100000;  more rows of its model, for nothing
-  SHOW SYNTHESIZERS;                                     what may stand after USING: auto, mst, …
+Statements end with a semicolon and may run over lines. What only this shell's
+SQL has:
+  SELECT sex, AVG(income) FROM people STRATIFY BY sex;
+                           every group and everybody, at one price
+  EXPLAIN PRIVACY SELECT …;
+                           price and expected error, for nothing
+  SHOW PRIVACY TABLES;     or BUDGET, RELEASES, DECLARATIONS: what is left,
+                           answered, declared
+  CREATE SYNTHETIC TABLE s AS SELECT a FROM people STRATIFY BY sex USING mst;
+  CREATE SYNTHETIC TABLE more FROM MODEL s ROWS 100000;
+                           more rows of its model, for nothing
+  SHOW SYNTHESIZERS;       what may stand after USING: auto, mst, …
 Commands:"""
 WATCH = (
     "There is no \\watch here: the same question gets the same answer from its seal, so there is "
@@ -258,8 +263,8 @@ COMMANDS: dict[str, tuple[Command, str, str]] = {
     ".help": (_help, "", "this"),
     ".maxrows": (_limit("rows", 1), "[N]", "most rows that a terminal shows"),
     ".maxwidth": (_limit("width", 20), "[N]", "columns of a table"),
-    ".mode": (_mode, "[FORMAT]", f"how rows are printed: {', '.join(FORMATS)}"),
-    ".output": (_output, "[FILE]", "write results to FILE; back to the terminal without one"),
+    ".mode": (_mode, "[FORMAT]", "how rows are printed; alone it lists the formats"),
+    ".output": (_output, "[FILE]", "write results to FILE; alone, to the terminal again"),
     ".pager": (_switch("pager"), "[on|off]", "page what is longer than the terminal"),
     ".quit": (_quit, "", "leave"),
     ".read": (_read, "FILE", "run the statements and commands in FILE"),
@@ -270,7 +275,7 @@ COMMANDS: dict[str, tuple[Command, str, str]] = {
     ".timer": (_switch("timer"), "[on|off]", "how long each statement takes"),
     "\\d": (_describe, "[TABLE]", "tables, or the columns of one"),
     "\\dt": (_tables, "", "as .tables"),
-    "\\e": (_edit, "[FILE]", "edit the last statement, or FILE, in $EDITOR and run it"),
+    "\\e": (_edit, "[FILE]", "edit the last statement, or FILE, and run it"),
     "\\i": (_read, "FILE", "as .read"),
     "\\o": (_output, "[FILE]", "as .output"),
     "\\q": (_quit, "", "leave"),

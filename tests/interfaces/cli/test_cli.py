@@ -45,6 +45,19 @@ def test_a_list_of_commands_says_whole_sentences(group):
     assert "..." not in listed
 
 
+def help_pages(command, names=()):
+    """Yields the help of a command and of those under it, 80 columns wide."""
+    yield CliRunner().invoke(main, [*names, "--help"], terminal_width=80).stdout
+    for name, inner in getattr(command, "commands", {}).items():
+        yield from help_pages(inner, (*names, name))
+
+
+def test_help_fits_a_terminal_of_80_columns():
+    pages = list(help_pages(main))
+    assert len(pages) > 14
+    assert [line for page in pages for line in page.splitlines() if len(line) > 80] == []
+
+
 def test_a_price_on_the_command_line(vault):
     unpriced = "SELECT SEX, COUNT(*) AS n FROM people GROUP BY SEX"
     assert "privacy_epsilon" in run("query", vault, unpriced).stderr

@@ -160,6 +160,7 @@ def test_help_lists_every_command():
 
     out = piped(".help")[1]
     assert all(f"  {name} " in out for name in COMMANDS)
+    assert max(map(len, out.splitlines())) <= 80
 
 
 @pytest.mark.parametrize("text", [r"\watch 5", "SELECT 1 \\watch", "SELECT 1;\n\\watch 2;"])

@@ -209,6 +209,13 @@ MUTANTS = (
         GROUP_SUMS,
     ),
     Mutant(
+        "the middle of a group's sum is rounded where one end is a double",
+        K + "sql/expressions.py",
+        "int(query.lower) + int(query.upper)",
+        "int(query.lower + query.upper)",
+        GROUP_SUMS,
+    ),
+    Mutant(
         "a step of 0 divides",
         K + "sql/expressions.py",
         "step and abs(",

@@ -279,7 +279,7 @@ class Expressions:
             if isinstance(query, a.Sum) and query.of in number_texts:
                 whole = self.clamp(number_texts[query.of], int(query.lower), int(query.upper))
                 twice = f"2 * {self.dialect.cast(whole, 'HUGEINT')}"
-                ends = self.dialect.literal(int(query.lower + query.upper))
+                ends = self.dialect.literal(int(query.lower) + int(query.upper))
                 return "", f"({twice} - {ends}) * count(*)"
         return None
 

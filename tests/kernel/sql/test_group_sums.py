@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from support.vaults import Engine, contract
 
-from sqlpriv.kernel.proof.sensitivity import REAL_STEPS
+from sqlpriv.kernel.proof.sensitivity import REAL_STEPS, lattice_of
 from sqlpriv.kernel.sql.queries import render
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Interval, Number, TableFacts, Type
@@ -185,3 +185,12 @@ def test_no_real_is_more_than_the_steps_of_its_lattice(
             max(abs(int(c) - e) for c, e in zip(cells[0, 2:8].tolist(), exactly, strict=True))
             < 2**10
         )
+
+
+def test_ends_of_which_one_is_a_double_are_added_exactly() -> None:
+    """0.0 + (2^54 + 3) is 2^54 + 4 in doubles: a row would add more than a sum's steps."""
+    bins, upper = a.Bin(X, (1,)), 2**54 + 3
+    query = a.Sum(SCAN, bins, 0.0, upper, (), (every(bins),))
+    (sums,) = exact([0], "INTEGER", None, [query])
+    assert sums.ravel().tolist() == [-upper, 0]
+    assert lattice_of(query, Type.INTEGER).steps == upper

@@ -258,6 +258,13 @@ MUTANTS = (
         GROUP_SUMS,
     ),
     Mutant(
+        "queries over rows of other predicates are one query",
+        K + "terms/algebra.py",
+        "predicate: Expr = field(hash=False)",
+        "predicate: Expr = field(compare=False)",
+        SELECTION,
+    ),
+    Mutant(
         "a place in a list of some bins is a bin",
         K + "terms/algebra.py",
         "isinstance(self.expr, Bin) and self.values == (*range(len(self.expr.edges) + 1),)",

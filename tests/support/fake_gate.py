@@ -77,6 +77,7 @@ class FakeGate:
     sold: dict[a.Query, Release] = field(default_factory=dict)
     asked: list[Measurement] = field(default_factory=list)
     choices: list[tuple[int, ...]] = field(default_factory=list)
+    chosen_queries: list[tuple[a.Query, ...]] = field(default_factory=list)
     _levels: dict[a.Key, np.ndarray] = field(default_factory=dict)
     _losses: dict[object, list[int]] = field(default_factory=dict)
     _inside: dict[a.Relation, np.ndarray] = field(default_factory=dict)
@@ -125,6 +126,7 @@ class FakeGate:
         most = max(c.weight for c in candidates)
         scores = np.where(allowed, np.array(apart).T * epsilon / (2 * most) + noise, -np.inf)
         self.choices.append(tuple(int(i) for i in scores.argmax(axis=1)))
+        self.chosen_queries.append(tuple(candidates[i].query for i in self.choices[-1]))
         return self.choices[-1]
 
     def measure_distance(

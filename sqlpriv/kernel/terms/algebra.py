@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sqlpriv.kernel.terms.contract import Number, Type, Value
 
@@ -145,10 +145,14 @@ class Scan:
 
 @dataclass(frozen=True)
 class Where:
-    """The rows for which the predicate is true (not NULL): row by row, so still partitioned."""
+    """The rows for which the predicate is true (not NULL): row by row, so still partitioned.
+
+    Equality compares predicates; the hash leaves them out. A synthetic table's predicate lists all
+    declared values of all columns, and each of thousands of queries over it is looked up by hash.
+    """
 
     source: Relation
-    predicate: Expr
+    predicate: Expr = field(hash=False)
 
 
 @dataclass(frozen=True)

@@ -156,8 +156,11 @@ def _trees(
     for done, price in enumerate(prices):
         ask.report(Progress("choosing pairs of columns", done, len(prices)))
         allowed = np.array([[p[u] != p[v] for u, v in edges] for p in part])
-        for s, pick in enumerate(following(ask, rows).select(guesses, price, allowed)):
-            u, v = edges[pick]
+        open_pairs = np.flatnonzero(allowed.any(axis=0)).tolist()  # of thousands, ever fewer
+        competing = [guesses[i] for i in open_pairs]
+        picks = following(ask, rows).select(competing, price, allowed[:, open_pairs])
+        for s, pick in enumerate(picks):
+            u, v = edges[open_pairs[pick]]
             chosen[s].append((u, v))
             old, new = part[s][u], part[s][v]
             part[s] = {c: new if p == old else p for c, p in part[s].items()}

@@ -55,6 +55,13 @@ class Job:
     left_out: str = ""
     yocto: int = 0
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is known of the table before it is paid for: the method that `auto` takes, and which
+        columns * does not stand for."""
+        taken = [f"USING auto takes {self.method.name}"] if self.asked_auto else []
+        return (*taken, *([self.left_out] if self.left_out else []))
+
     def phases(self) -> tuple[Phase, ...]:
         """Returns what the price will be spent on, in order."""
         return self.method.phases(self.space, self.parts[1], self.options)

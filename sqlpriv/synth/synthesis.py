@@ -178,8 +178,7 @@ def synthesize(
     types = _published_types(job.domain)
     quality = quality_line(findings)
     notes = (
-        *([f"USING auto took {job.method.name}"] if job.asked_auto else []),
-        *([job.left_out] if job.left_out else []),
+        *job.notes,
         quality,
         *list_notes(job.domain),
         *notes_of(job.domain, job.options, table.num_rows, models, shares is not None),

@@ -179,3 +179,10 @@ def test_what_groups_per_unit_leaves_out_is_told(owner):
         owner, "amount % 2 AS odd FROM orders STRATIFY BY amount", method="independent"
     )
     assert "more strata than groups_per_unit keeps" in message
+
+
+def test_an_explanation_tells_the_method_and_the_columns_that_are_left_out(owner):
+    """Both were told after the table was paid for."""
+    text = "CREATE SYNTHETIC TABLE x AS SELECT * FROM people USING auto OPTIONS (epsilon = 1)"
+    message = owner.execute(f"EXPLAIN PRIVACY {text}").message
+    assert message.splitlines()[:2] == ["USING auto takes aim", "* stands without id, plate, scores"]

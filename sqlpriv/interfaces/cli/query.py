@@ -14,9 +14,9 @@ from sqlpriv import errors
 from sqlpriv.interfaces.display.error_caret import explain_error
 from sqlpriv.interfaces.display.footnote import footnote, text_width
 from sqlpriv.interfaces.display.formats import BINARY, write_binary, write_text
-from sqlpriv.interfaces.display.progress_bar import reporting
 from sqlpriv.interfaces.display.statements import StatementFailed, located_statements
 from sqlpriv.interfaces.display.table import console_for, print_table, row_limit
+from sqlpriv.interfaces.shell.interrupt import INTERRUPTED, run_interruptibly
 from sqlpriv.session.session import Result
 from sqlpriv.session.session_like import SessionLike
 from sqlpriv.system.database_files import refuse_database
@@ -71,8 +71,9 @@ def _run_to_binary(session: SessionLike, text: str, form: str, out: IO[bytes], n
 def _results(session: SessionLike, text: str, name: str) -> Iterator[Result]:
     for statement, line in located_statements(session, text):
         try:
-            with reporting() as report:
-                result = session.execute(statement, progress=report)
+            result = run_interruptibly(session, statement)
+        except KeyboardInterrupt:
+            raise StatementFailed(INTERRUPTED) from None
         except errors.Error as error:
             where = f"{name}: " if name else ""
             raise StatementFailed(where + explain_error(error, statement, line)) from error

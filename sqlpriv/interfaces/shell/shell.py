@@ -11,17 +11,15 @@ from typing import TextIO
 from sqlpriv import errors
 from sqlpriv.dialect import complete
 from sqlpriv.interfaces.display.error_caret import explain_error
-from sqlpriv.interfaces.display.progress_bar import reporting
 from sqlpriv.interfaces.display.statements import located_statements
 from sqlpriv.interfaces.shell import dot_commands
 from sqlpriv.interfaces.shell.confirm import question_before
-from sqlpriv.interfaces.shell.interrupt import noticing_interrupts
+from sqlpriv.interfaces.shell.interrupt import INTERRUPTED, run_interruptibly
 from sqlpriv.interfaces.shell.screen import NoFile, Screen, Settings
-from sqlpriv.session.session import Catalog, Progress, Result
+from sqlpriv.session.session import Catalog, Result
 from sqlpriv.session.session_like import SessionLike
 
 WELCOME = "sqlpriv {version} · {vault} as {role} {principal} · .help for help, .quit to leave"
-INTERRUPTED = "Interrupted. What was charged stays charged; .budget shows the rest."
 _WATCH = re.compile(r"\\watch\b[^;']*;?\s*$")
 
 
@@ -146,7 +144,7 @@ class Shell:
             return False
         begun = time.perf_counter()
         try:
-            result = self._ran(statement)
+            result = run_interruptibly(self.session, statement)
         except errors.Error as error:
             self.complain(explain_error(error, statement, line))
             return False
@@ -155,26 +153,6 @@ class Shell:
         if self.settings.timer:
             self.say(f"{taken:.3f} s")
         return True
-
-    def _ran(self, statement: str) -> Result:
-        """Returns a statement's result, its progress shown meanwhile.
-
-        Python drops an exception that is raised inside a callback of a library, such as JAX's
-        callback for garbage collection. So every report of progress asks again for Ctrl-C.
-        """
-        with noticing_interrupts() as interrupted, reporting() as report:
-
-            def report_or_stop(progress: Progress) -> None:
-                if interrupted():
-                    raise KeyboardInterrupt
-                report(progress)
-
-            try:
-                return self.session.execute(statement, progress=report_or_stop)
-            except errors.Error:
-                if interrupted():
-                    raise KeyboardInterrupt from None
-                raise
 
     def _confirm_price(self, statement: str) -> bool:
         """Tells whether a statement may be run: it is free, nobody can be asked, or said yes."""

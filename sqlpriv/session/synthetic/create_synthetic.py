@@ -82,7 +82,8 @@ def explain_synthetic(create: cmd.CreateSynthetic, access: Access) -> Result:
     left = access.tables.amount_left(contract, [job.domain.source])
     delta = account.budget.delta
     rows = synthetic_tables.explain_job(access.kernel, job, contract, left, delta)
-    return Result(rows, "\n".join(access.closed.foresight([job.domain.source], contract)))
+    notes = (*job.notes, *access.closed.foresight([job.domain.source], contract))
+    return Result(rows, "\n".join(notes))
 
 
 def _prepare(create: cmd.CreateSynthetic, access: Access) -> tuple[Job, TableContract, Account]:

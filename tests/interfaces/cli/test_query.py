@@ -39,6 +39,14 @@ def test_a_failure_ends_it_and_tells_the_place_in_the_file(capsys):
     assert "102.4" in capsys.readouterr().out  # what succeeded before is not lost
 
 
+def test_ctrl_c_is_told_and_runs_nothing_more():
+    """It was "Aborted!", which does not say what was paid."""
+    session = ScriptedSession({"a": KeyboardInterrupt()})
+    with pytest.raises(StatementFailed, match="what was answered is not charged again"):
+        run_text(session, "a; b", "csv", None)
+    assert session.asked == ["a"]
+
+
 def test_a_file_appears_when_all_has_succeeded(tmp_path):
     target = tmp_path / "out.csv"
     target.write_text("of yesterday")

@@ -39,7 +39,7 @@ def test_it_says_what_it_took_and_spends_what_that_costs() -> None:
     job = prepare(table, ("a", "b"), (), None, "auto", {"bins": 8}, price)
     gate = FakeGate({"a": [0, 1, 2] * 300, "b": [0, 1, 2] * 300}, table, price)
     out = synthesize(job, gate)
-    assert "USING auto took aim" in out.notes
+    assert "USING auto takes aim" in out.notes
     assert gate.spent == price.nano == sum(step.price.nano for step in steps(job))
     named = prepare(table, ("a", "b"), (), None, "aim", {}, price)
     assert [s.name for s in steps(named)] == [s.name for s in steps(job)]

@@ -40,6 +40,7 @@ from sqlpriv.synth.quality.column_checks import (
     constant_columns,
     large_pairs,
     noisy_columns,
+    noisy_numbers,
     total_noise,
 )
 from sqlpriv.synth.quality.fine_cells import in_fine_cells
@@ -174,7 +175,8 @@ def synthesize(
     sql = _impossible_rows(job)
     table, left_out = draw_table(job.domain, job.options, sql, models, shares, rng)
     report(Progress("drawing rows", 1, 1))
-    findings = _find_flaws(job, declared, gate, models, asker.releases, table.num_rows)
+    sigmas = binning.count_sigmas(looks)
+    findings = _find_flaws(job, declared, gate, models, asker.releases, table, sigmas)
     types = _published_types(job.domain)
     quality = quality_line(findings)
     notes = (
@@ -224,7 +226,8 @@ def _find_flaws(
     gate: Gate,
     models: Sequence[Model],
     releases: Sequence[Release],
-    drawn: int,
+    table: pa.Table,
+    sigmas: Mapping[int, float],
 ) -> Findings:
     """Returns what is known of the table's quality; spends the error's price.
 
@@ -234,7 +237,8 @@ def _find_flaws(
         gate: The allowance.
         models: One for each stratum.
         releases: All that the method was told.
-        drawn: Rows of the table.
+        table: The drawn rows.
+        sigmas: See `noisy_numbers`.
     """
     price, domain = job.error_price[0], job.domain
     total = max(sum(m.size for m in models), 0.0)
@@ -246,7 +250,7 @@ def _find_flaws(
             gate, cells, codes, job.every_row, total, price, job.method.selects
         )
     return Findings(
-        drawn,
+        table.num_rows,
         total,
         measured,
         replace(job, domain=declared).expected_error(max(total, 1.0)),
@@ -256,6 +260,7 @@ def _find_flaws(
         SELECTED if job.method.selects else job.options["outside"],
         job.bounded,
         total_noise(releases),
+        noisy_numbers(domain, table, total, sigmas),
     )
 
 

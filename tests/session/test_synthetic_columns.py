@@ -185,4 +185,7 @@ def test_an_explanation_tells_the_method_and_the_columns_that_are_left_out(owner
     """Both were told after the table was paid for."""
     text = "CREATE SYNTHETIC TABLE x AS SELECT * FROM people USING auto OPTIONS (epsilon = 1)"
     message = owner.execute(f"EXPLAIN PRIVACY {text}").message
-    assert message.splitlines()[:2] == ["USING auto takes aim", "* stands without id, plate, scores"]
+    assert message.splitlines()[:2] == [
+        "USING auto takes aim",
+        "* stands without id, plate, scores",
+    ]

@@ -16,7 +16,7 @@ from sqlpriv.interfaces.shell import dot_commands
 from sqlpriv.interfaces.shell.confirm import question_before
 from sqlpriv.interfaces.shell.interrupt import INTERRUPTED, run_interruptibly
 from sqlpriv.interfaces.shell.screen import NoFile, Screen, Settings
-from sqlpriv.session.session import Catalog, Result
+from sqlpriv.session.session import Catalog
 from sqlpriv.session.session_like import SessionLike
 
 WELCOME = "sqlpriv {version} · {vault} as {role} {principal} · .help for help, .quit to leave"

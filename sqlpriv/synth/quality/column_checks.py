@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.release import Release
@@ -18,7 +20,8 @@ NOISE = 0.25
 """The total variation by which noise alone puts a column's table off, from which on the column is
 told to be mostly noise: a quarter of its rows are in a wrong level then."""
 
-
+CELLS = 16
+"""Cells of a number or date in which errors are told: of about as many rows each."""
 ALONE = 0.99
 """The share of rows from which on a column is told to have one value: the others are remnants of
 noise, or hardly more."""
@@ -44,6 +47,34 @@ def noisy_columns(domain: Domain, releases: Sequence[Release], rows: float) -> l
             column = numbers[keys[0]]
             least[column] = min(off, least.get(column, 1.0))
     return [domain.attributes[c].column.name for c, off in sorted(least.items()) if off >= NOISE]
+
+
+def noisy_numbers(
+    domain: Domain, table: pa.Table, rows: float, sigmas: Mapping[int, float]
+) -> list[str]:
+    """Returns the columns of which noise hides where their numbers lie: it would put NOISE of them
+    into another one of CELLS cells.
+
+    Only rows beside NULL and beside the commonest number are meant. Of 11,000 rows at epsilon = .1,
+    a tenth with hours in intensive care, those hours' mean was 3 to 12 standard deviations off, and
+    nothing was said of the column, since nine tenths of it were NULL.
+
+    Args:
+        domain: The cells.
+        table: The drawn rows.
+        rows: The noised number of rows that they stand for.
+        sigmas: By number of a column, the noise of a count of its histograms, put together.
+    """
+    names = []
+    for column, sigma in sigmas.items():
+        name = domain.attributes[column].column.name
+        numbers = table[name].drop_null()
+        commonest = pc.max(pc.value_counts(numbers).field("counts")).as_py() or 0
+        beside = (len(numbers) - commonest) / max(table.num_rows, 1)
+        each = np.full(CELLS, beside * rows / CELLS)
+        if beside > 1 - ALONE and table_noise(each, sigma, beside * rows) >= NOISE:
+            names.append(name)
+    return names
 
 
 def table_noise(counts: np.ndarray, sigma: float, rows: float, strata: int = 1) -> float:

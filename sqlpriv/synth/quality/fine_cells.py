@@ -21,7 +21,7 @@ from sqlpriv.synth.domain.decode import drawn_numbers, positions_inside
 from sqlpriv.synth.domain.domain import Attribute, Domain
 from sqlpriv.synth.inference.positions import Codes, ranks_inside
 from sqlpriv.synth.models.sampling import dealt
-from sqlpriv.synth.quality.prediction import CELLS
+from sqlpriv.synth.quality.column_checks import CELLS
 
 
 def in_fine_cells(domain: Domain, declared: Domain, codes: Codes) -> tuple[Domain, Codes]:

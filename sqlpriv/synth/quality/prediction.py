@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from sqlpriv.synth.api.method import Phase
 from sqlpriv.synth.inference.one_way_tables import count_sigma
-from sqlpriv.synth.quality.column_checks import table_noise
+from sqlpriv.synth.quality.column_checks import CELLS, table_noise
 
 DEPENDENCE, SPOILT = 0.052, 0.033
 ONE_WAY, INSIDE, TWO_WAY = 0.71, 1.28, 2.2
@@ -54,8 +54,6 @@ The last five were fitted by themselves to the first ten tables (`--rows 10000 -
 with each table left out 88 and 98 % of 96 were within 1.5, where OTHER, and an earlier fit, had 85
 and 82 %. A method that measures one table of all columns is `hidden_cells`'s.
 Furthest off is `nltcs`, whose columns depend on each other twice as much as those of the others."""
-CELLS = 16
-"""Cells of a number or date for these figures: of about as many rows each."""
 MOST_PAIRS = 200
 RUNS = 48
 """Into so many runs of cells of about equal shares a long list is cut, for a pair's cells."""

@@ -46,6 +46,7 @@ class Findings:
         outside: The option of that name, or SELECTED.
         bounded: Whether rows may be in more strata of a unit than are kept.
         total_sigma: The noise of `total`.
+        vague: Columns of numbers of which noise hides where they lie.
     """
 
     drawn: int
@@ -58,6 +59,7 @@ class Findings:
     outside: str = "drop"
     bounded: bool = False
     total_sigma: float = 0.0
+    vague: Sequence[str] = ()
 
 
 def grade(two_way: float, drawn: int) -> str:
@@ -86,6 +88,10 @@ def quality_line(findings: Findings) -> str:
         parts[0] += "" if _some_left_out(findings) else "; pay a larger epsilon"
     if findings.drawn > 1:
         parts += _of_columns(findings.noisy, "mostly noise")
+        vague = [name for name in findings.vague if name not in findings.noisy]
+        parts += _of_columns(
+            vague, "whose numbers, beside NULL and the commonest, are mostly noise"
+        )
         parts += _of_columns(findings.constant, "of one value only")
     parts += _of_pairs(findings.unseen, "too large to be looked at")
     parts += _of_pairs(uncompared, "too large to be compared, which no figure above is about")

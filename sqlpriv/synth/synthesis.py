@@ -175,8 +175,9 @@ def synthesize(
     sql = _impossible_rows(job)
     table, left_out = draw_table(job.domain, job.options, sql, models, shares, rng)
     report(Progress("drawing rows", 1, 1))
-    sigmas = binning.count_sigmas(looks)
-    findings = _find_flaws(job, declared, gate, models, asker.releases, table, sigmas)
+    findings = _find_flaws(job, declared, gate, models, asker.releases, table.num_rows)
+    vague = noisy_numbers(table, findings.total, releases_of_columns)
+    findings = replace(findings, vague=vague)
     types = _published_types(job.domain)
     quality = quality_line(findings)
     notes = (
@@ -226,8 +227,7 @@ def _find_flaws(
     gate: Gate,
     models: Sequence[Model],
     releases: Sequence[Release],
-    table: pa.Table,
-    sigmas: Mapping[int, float],
+    drawn: int,
 ) -> Findings:
     """Returns what is known of the table's quality; spends the error's price.
 
@@ -237,8 +237,7 @@ def _find_flaws(
         gate: The allowance.
         models: One for each stratum.
         releases: All that the method was told.
-        table: The drawn rows.
-        sigmas: See `noisy_numbers`.
+        drawn: Rows of the table.
     """
     price, domain = job.error_price[0], job.domain
     total = max(sum(m.size for m in models), 0.0)
@@ -250,7 +249,7 @@ def _find_flaws(
             gate, cells, codes, job.every_row, total, price, job.method.selects
         )
     return Findings(
-        table.num_rows,
+        drawn,
         total,
         measured,
         replace(job, domain=declared).expected_error(max(total, 1.0)),
@@ -260,7 +259,6 @@ def _find_flaws(
         SELECTED if job.method.selects else job.options["outside"],
         job.bounded,
         total_noise(releases),
-        noisy_numbers(domain, table, total, sigmas),
     )
 
 

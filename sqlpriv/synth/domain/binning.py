@@ -149,15 +149,6 @@ def learn(look: ColumnLook, releases: Sequence[Release]) -> ColumnLook:
     return replace(look, lattice=grid, ends=ends, histograms=histograms, release_ids=release_ids)
 
 
-def count_sigmas(looks: Mapping[int, ColumnLook]) -> dict[int, float]:
-    """Returns, by number of the column, the noise of a count of all its histograms put together."""
-    return {
-        number: sum(h.sigma**-2 for h in look.histograms) ** -0.5
-        for number, look in looks.items()
-        if all(h.sigma > 0 for h in look.histograms)
-    }
-
-
 def _move_histogram(histogram: Histogram, old: ValueLattice, new: ValueLattice) -> Histogram:
     """Returns a histogram in the numbers of another lattice; parts that hold none of its values
     are left out."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +14,7 @@ from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.release import Release
 from sqlpriv.synth.api.method import Method, Options
 from sqlpriv.synth.domain.domain import Domain
+from sqlpriv.synth.inference.one_way_tables import LEAST_SIGMA
 from sqlpriv.synth.inference.positions import Codes
 
 NOISE = 0.25
@@ -49,9 +50,7 @@ def noisy_columns(domain: Domain, releases: Sequence[Release], rows: float) -> l
     return [domain.attributes[c].column.name for c, off in sorted(least.items()) if off >= NOISE]
 
 
-def noisy_numbers(
-    domain: Domain, table: pa.Table, rows: float, sigmas: Mapping[int, float]
-) -> list[str]:
+def noisy_numbers(table: pa.Table, rows: float, histograms: Sequence[Release]) -> list[str]:
     """Returns the columns of which noise hides where their numbers lie: it would put NOISE of them
     into another one of CELLS cells.
 
@@ -60,19 +59,23 @@ def noisy_numbers(
     nothing was said of the column, since nine tenths of it were NULL.
 
     Args:
-        domain: The cells.
         table: The drawn rows.
         rows: The noised number of rows that they stand for.
-        sigmas: By number of a column, the noise of a count of its histograms, put together.
+        histograms: Of columns of numbers, several of each; other releases are passed over.
     """
+    precisions: dict[str, float] = {}
+    for release in {release.id: release for release in histograms}.values():
+        match release.query:
+            case a.Count(keys=(a.Key(a.Bin(a.Col(name))),)):
+                precision = max(release.sigma, LEAST_SIGMA) ** -2
+                precisions[name] = precisions.get(name, 0.0) + precision
     names = []
-    for column, sigma in sigmas.items():
-        name = domain.attributes[column].column.name
+    for name, precision in precisions.items():
         numbers = table[name].drop_null()
         commonest = pc.max(pc.value_counts(numbers).field("counts")).as_py() or 0
         beside = (len(numbers) - commonest) / max(table.num_rows, 1)
         each = np.full(CELLS, beside * rows / CELLS)
-        if beside > 1 - ALONE and table_noise(each, sigma, beside * rows) >= NOISE:
+        if beside > 1 - ALONE and table_noise(each, precision**-0.5, beside * rows) >= NOISE:
             names.append(name)
     return names
 

@@ -308,6 +308,17 @@ def test_many_connections_at_once(served):
     assert answers == [[(500,)]] * 20
 
 
+def test_explain_fits_a_screen(connection):
+    """The engine's SQL, of thousands of characters in a cell, filled psql's screens."""
+    explained = connection.execute("EXPLAIN PRIVACY SELECT COUNT(*) FROM people")
+    names = [column.name for column in explained.description]
+    assert "sql" not in names
+    assert "expected_error" in names
+    assert len(explained.fetchone()) == len(names)
+    twice = connection.execute("SELECT 1 AS a, 2 AS a")
+    assert twice.fetchone() == (1, 2)
+
+
 def test_an_analysts_sql_is_postgresqls(served, connection):
     before = served.account()
     (name,) = connection.execute("SHOW privacy_dialect").fetchone()

@@ -35,7 +35,10 @@ from sqlpriv.interfaces.server.postgresql.statements.error_columns import (
     with_error_columns,
     with_error_fields,
 )
-from sqlpriv.interfaces.server.postgresql.statements.output_names import output_names
+from sqlpriv.interfaces.server.postgresql.statements.output_names import (
+    output_names,
+    shown_columns,
+)
 from sqlpriv.interfaces.server.postgresql.statements.portals import SAMPLE_TEXT
 from sqlpriv.interfaces.server.postgresql.statements.setting_statements import (
     SettingStatements,
@@ -165,6 +168,7 @@ class Answerer:
             return None
         if self._has_errors(scan):
             columns = with_error_fields(columns)
+        columns = pa.schema([columns.field(at) for at in shown_columns(columns.names, scan)])
         names = output_names(columns.names, scan)
         return pa.schema([x.with_name(name) for x, name in zip(columns, names, strict=True)])
 
@@ -256,6 +260,7 @@ class Answerer:
         notices = [line for line in result.message.split("\n") if line]
         if is_private:
             notices.append(summarise_errors(result))
+        table = table.select(shown_columns(table.column_names, scan))
         named = table.rename_columns(output_names(table.column_names, scan))
         return StatementAnswer(named, notices=notices)
 

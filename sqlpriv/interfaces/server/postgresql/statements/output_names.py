@@ -58,6 +58,19 @@ def output_names(names: Sequence[str], scan: StatementScan) -> list[str]:
     return written
 
 
+def shown_columns(names: Sequence[str], scan: StatementScan) -> list[int]:
+    """Returns the positions of the columns of an answer that a client gets.
+
+    EXPLAIN PRIVACY has no column of the engine's SQL here, of which a cell fills a screen of psql.
+    Sessions on a file, and Flight's clients, have it.
+
+    >>> shown_columns(["cells", "sql"], StatementScan("EXPLAIN PRIVACY SELECT COUNT(*) FROM t"))
+    [0]
+    """
+    is_explained = scan.starts("EXPLAIN", "PRIVACY")
+    return [at for at, name in enumerate(names) if not (is_explained and name == "sql")]
+
+
 def fold_names(names: Sequence[str], scan: StatementScan) -> list[str]:
     """Returns names in lower case but those that the statement has in quotes.
 
@@ -92,7 +105,8 @@ def _items(scan: StatementScan) -> list[Sequence[SqlToken]]:
     items: list[list[SqlToken]] = [[]]
     depth = 0
     for token, word in zip(scan.tokens[1:], scan.words[1:], strict=True):
-        if depth == 0 and word in _ENDS:
+        is_within_group = word == "GROUP" and items[-1][-1:] and items[-1][-1].upper == "WITHIN"
+        if depth == 0 and word in _ENDS and not is_within_group:
             break
         if depth == 0 and word == ",":
             items.append([])
@@ -107,7 +121,7 @@ def _has_alias(item: Sequence[SqlToken]) -> bool:
     if len(item) < 2 or not item[-1].name or item[-1].upper == "END":
         return False
     before = item[-2]
-    if (before.upper, item[-1].upper) in _TYPES_OF_WORDS:
+    if (before.upper, item[-1].upper) in _TYPES_OF_WORDS or before.upper == "OVER":
         return False
     follows_value = before.text in (")", "]") or before.kind in ("string", "number", "quoted")
     return before.upper == "AS" or follows_value or bool(before.name)
@@ -128,7 +142,7 @@ def _name_of(item: Sequence[SqlToken]) -> str:
         last = len(words) - 1 - words[::-1].index("AS")
         name = _name_of(item[2:last])
         return name if name not in ("", _UNNAMED) else _type_name(item[last + 1 : -1])
-    if item and item[0].name and words[1:2] == ["("] and _closes(item, 1):
+    if item and item[0].name and words[1:2] == ["("] and _is_one_call(item):
         return item[0].name
     if words[:1] == ["CASE"] and words[-1] == "END":
         return "case"
@@ -149,9 +163,13 @@ def _is_of_type(token: SqlToken) -> bool:
     )
 
 
-def _closes(item: Sequence[SqlToken], at: int) -> bool:
-    """Tells whether the bracket that opens at a place closes at the end."""
-    return all(not _is_outside(item, place) for place in range(at + 1, len(item)))
+def _is_one_call(item: Sequence[SqlToken]) -> bool:
+    """Tells whether `f(…` is one call: WITHIN GROUP, FILTER and OVER behind it belong to it."""
+    places = [at for at in range(2, len(item)) if _is_outside(item, at)]
+    outside = [item[at].upper or item[at].text for at in places]
+    if outside[-2:-1] == ["OVER"]:  # and the name of a window
+        outside.pop()
+    return set(outside) <= {"(", "WITHIN", "GROUP", "FILTER", "OVER"}
 
 
 def _is_outside(item: Sequence[SqlToken], at: int) -> bool:

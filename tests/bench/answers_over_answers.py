@@ -46,6 +46,8 @@ TAILS: dict[str, Tail] = {
 """What is made of counts of shape (rows,): a figure for each row."""
 SIZES = ((6, 200, 5.0), (8, 13, 5.0), (18, 30, 8.0), (18, 6, 8.0), (40, 400, 8.0))
 """Numbers of rows, their mean counts, and the standard deviation of the noise."""
+EQUAL = ((6, 60, 8.0), (18, 60, 8.0), (40, 60, 8.0))
+"""The same, of counts that are all alike: which of them is the largest the noise alone decides."""
 
 
 def _entropy(n: np.ndarray) -> float:
@@ -93,8 +95,10 @@ def main() -> None:
     parser.add_argument("--tails", nargs="*", default=list(TAILS), choices=TAILS)
     given = parser.parse_args()
     rng = np.random.default_rng(given.seed)
-    for (rows, mean, sigma), kind in product(SIZES, given.kinds):
+    for (rows, mean, sigma), kind in product((*SIZES, *EQUAL), given.kinds):
         counts = np.rint(rng.gamma(2, mean / 2, rows)) + 1
+        if (rows, mean, sigma) in EQUAL:
+            counts = np.full(rows, float(mean))
         for name in given.tails:
             errors, halves = ask_tail(TAILS[name], counts, sigma, kind, given.runs, rng)
             stated = np.isfinite(errors) & np.isfinite(halves)

@@ -29,27 +29,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from sqlpriv.answer.tails.move_patterns import (
+    are_numbers_or_apart,
     balanced_signs,
     bends_back,
     has_pole,
+    mean_bend,
     of_one_number,
     of_several,
     random_patterns,
 )
+from sqlpriv.answer.tails.stable_rows import holds_numbers, named_rows, stable_columns
 from sqlpriv.errors import Error
 from sqlpriv.plan.output_half_widths import has_half_width
 from sqlpriv.plan.plan import Plan
 
 Array = NDArray[np.float64]
 RunTail = Callable[[Mapping[str, pa.Table]], pa.Table]
-Row = tuple[Any, ...]
 
 MOST_NUMBERS, MOST_COLUMNS, MOST_BYTES = 2_000, 8, 2**26
 """Of answers of more numbers, or more bytes, nothing is run again; of more columns no output of
@@ -123,17 +124,11 @@ def _noised_columns(answer_name: str, answer: TailInput) -> list[_NoisedColumn]:
     for name, item in zip(answer.plan.output.names, answer.plan.output.items, strict=True):
         if name in answer.table.column_names and has_half_width(item):
             values = answer.table.column(name)
-            if _is_number(values.type):
+            if holds_numbers(values.type):
                 widths = answer.half_widths.get(name) or [None] * len(values)
                 halves = np.array(widths, float)
                 columns.append(_NoisedColumn(answer_name, name, _as_floats(values), halves))
     return columns
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(
-        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
-    )
 
 
 def _as_floats(column: pa.ChunkedArray) -> Array:
@@ -141,7 +136,7 @@ def _as_floats(column: pa.ChunkedArray) -> Array:
 
 
 def _numeric_columns(table: pa.Table) -> list[int]:
-    return [at for at, column in enumerate(table.columns) if _is_number(column.type)]
+    return [at for at, column in enumerate(table.columns) if holds_numbers(column.type)]
 
 
 def _measure_apart(answers: Collection[TailInput]) -> bool:
@@ -194,10 +189,26 @@ class _TailMoves:
         ahead, back = self.by_patterns(signs), self.by_patterns(-signs)
         widths = of_several(ahead, back, numbers)
         is_bent = bends_back(ahead, back)
+        chosen = is_bent & wanted
+        if chosen.any():
+            chosen &= self._are_numbers(signs, ahead) & self._are_numbers(-signs, back)
+            widths = widths + np.where(chosen, mean_bend(ahead, back), 0.0)
         if (is_bent & wanted).any():
             halfway = self.by_patterns(signs / 2), self.by_patterns(-signs / 2)
             widths = np.where(is_bent & has_pole(ahead, back, *halfway), np.nan, widths)
         return widths
+
+    def _are_numbers(self, patterns: Array, moves: Array) -> NDArray[np.bool_]:
+        """Returns which outputs are a number of an answer, or how far two are apart, in every run
+        where they are there; of shape (rows, columns). `moves` are those of `by_patterns`."""
+        values = np.concatenate([column.values for column in self.noised])
+        halves = np.concatenate([column.half_widths for column in self.noised])
+        outputs = moves + self._values([self.table], True)
+        chosen = np.ones(outputs.shape[1:], bool)
+        for pattern, output in zip(patterns, outputs, strict=True):
+            moved = values + np.nan_to_num(pattern * halves)
+            chosen &= are_numbers_or_apart(output, moved) | ~np.isfinite(output)
+        return chosen
 
     def of_one_column_each(self, pattern: Array) -> NDArray[np.bool_]:
         """Returns which numbers are made of at most one column of each answer, of shape (rows,
@@ -250,47 +261,16 @@ class _TailMoves:
         NaN where a run has no such row."""
         values = np.full((len(runs), self.table.num_rows, len(self.numbers)), np.nan)
         ended = [rows for rows in runs if rows is not None]
-        keys = _stable_columns(self.table, ended)
+        keys = stable_columns(self.table, ended)
         lengths = {rows.num_rows for rows in (self.table, *ended)}
         if keys is None and lengths != {1} and (len(lengths) > 1 or not by_place):
             return values
-        places = {row: at for at, row in enumerate(_rows(self.table, keys))}
+        places = {row: at for at, row in enumerate(named_rows(self.table, keys))}
         for number, rows in enumerate(runs):
             if rows is not None:
-                pairs = [(places.get(row), i) for i, row in enumerate(_rows(rows, keys))]
+                pairs = [(places.get(row), i) for i, row in enumerate(named_rows(rows, keys))]
                 to = [place for place, _ in pairs if place is not None]
                 of = [i for place, i in pairs if place is not None]
                 for c, at in enumerate(self.numbers):
                     values[number, to, c] = _as_floats(rows.column(at))[of]
         return values
-
-
-def _stable_columns(table: pa.Table, runs: Sequence[pa.Table]) -> list[int] | None:
-    """Returns the fewest leading columns that name the rows whatever the noise is; None if none do.
-
-    A column is stable where half of its values are found in every run. Texts, days and the like
-    come before numbers, as a rank has the same values in every run, in other rows.
-    """
-    columns = range(table.num_columns)
-    ordered = sorted(columns, key=lambda at: (_is_number(table.column(at).type), at))
-    keys: list[int] = []
-    for at in ordered:
-        values = set(_hashable(table.column(at)))
-        shares = (len(values & set(_hashable(run.column(at)))) for run in runs)
-        if all(2 * share >= len(values) for share in shares):
-            keys.append(at)
-            if len(set(_rows(table, keys))) == table.num_rows:
-                return keys
-    return None
-
-
-def _rows(table: pa.Table, columns: Sequence[int] | None) -> list[Row]:
-    """Returns the values of some columns in each row; without columns, the row's place."""
-    if columns is None:
-        return [(place,) for place in range(table.num_rows)]
-    return list(zip(*(_hashable(table.column(at)) for at in columns), strict=True))
-
-
-def _hashable(column: pa.ChunkedArray) -> list[Any]:
-    values = column.to_pylist()
-    return list(map(repr, values)) if pa.types.is_nested(column.type) else values

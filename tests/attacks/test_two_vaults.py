@@ -14,18 +14,45 @@ import shutil
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from suites.run import classes, statements
 from suites.vault import make_vault
 from support.recorded_reads import RecordedReads
 
 from sqlpriv.errors import Error
+from sqlpriv.session.commands import show
 from sqlpriv.session.queries import runner
 from sqlpriv.session.session import Result, Session
 from sqlpriv.synth.registry import REGISTRY
 
 FEW = 6
-KEYS = "ALTER TABLE people SET PRIVACY BUDGET (epsilon = 1e5, delta = 1e-9, keys_delta = 1e-9)"
+KEYS = (
+    "ALTER TABLE people SET PRIVACY BUDGET (epsilon = 1e5, delta = 1e-9, keys_delta = 1e-9);"
+    " ALTER TABLE stays SET PRIVACY WINDOW (day, closed_before = DATE '2023-02-01')"
+)
+LOOKS = (
+    *(
+        f"SHOW PRIVACY {what}"
+        for what in (
+            "TABLES",
+            "BUDGET",
+            "BUDGET HISTORY",
+            "RELEASES",
+            "RELEASES DETAILS",
+            "DECLARATIONS",
+            "WINDOWS",
+        )
+    ),
+    "SHOW GRANTS",
+    "SHOW TABLES",
+    "DESCRIBE odd",
+    "PRAGMA table_info('events')",
+    "SELECT * FROM information_schema.columns ORDER BY ALL",
+    "SELECT * EXCLUDE (sql) FROM duckdb_tables() ORDER BY ALL",
+    "SELECT * FROM duckdb_constraints() ORDER BY ALL",
+)
+"""All that an analyst can look at for nothing; hours and minutes are those of the question."""
 MORE_OPTIONS = {"topdown": ", hierarchy = 'sex, educ'"}
 PRIVATE = ("people", "visits", "stays", "events", "odd", "customers", "sales", "members", "logins")
 OTHER_ROWS = {
@@ -70,7 +97,7 @@ def transcript(vault: Path, asked: list[str]) -> list[str]:
                 except Error as error:
                     lines.append(f"{sql}: {type(error).__name__} {error}")
             session.execute("RESET privacy_dialect")
-        lines.append(written(session.execute("SHOW PRIVACY BUDGET")))
+        lines += [re.sub(r"\d\d:\d\d", "", written(session.execute(look))) for look in LOOKS]
         catalog = f"{session.catalog()} {session.comments()} {session.budgets()}"
         lines.append(re.sub(r"T\d\d:\d\d:\d\d", "", catalog))  # when a table was made
     return lines
@@ -111,6 +138,17 @@ def test_what_was_found_true_of_the_rows_would_be_noticed(
     monkeypatch.setattr(runner, "plan_notices", lambda _, contract: [str(contract.facts)])
     with pytest.raises(AssertionError, match="doubled"):
         check_statements(tmp_path, ["SELECT COUNT(*) AS n FROM visits"], ["doubled"], monkeypatch)
+
+
+def test_what_a_look_tells_of_the_rows_would_be_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The twin: SHOW GRANTS tells whether the bound of visits was found to hold."""
+    monkeypatch.setattr(
+        show, "grants", lambda contracts, _: pa.table({"x": [str(contracts["visits"].facts)]})
+    )
+    with pytest.raises(AssertionError, match="doubled"):
+        check_statements(tmp_path, [], ["doubled"], monkeypatch)
 
 
 @pytest.mark.slow

@@ -57,3 +57,14 @@ def test_a_key_that_a_hint_names_can_be_asked_for(tmp_path: Path) -> None:
         key = re.search(r"GROUP BY (.*?), or", str(refused.value))
         assert key is not None
         assert session.execute(f'SELECT {key[1]}, COUNT(*) FROM "my people" GROUP BY 1').table
+
+
+@pytest.mark.parametrize(
+    ("call", "what"), [("COUN(*)", "is no function"), ("LIST(1)", "has no private counterpart")]
+)
+def test_a_misspelt_aggregate_is_no_function(tmp_path: Path, call: str, what: str) -> None:
+    """COUN had no private counterpart: a newcomer looked for a restriction, not for a slip."""
+    with Session(vault_of(SETUP, tmp_path / "a.duckdb")) as session:
+        session.execute("SET privacy_epsilon = 1")
+        with pytest.raises(Error, match=what):
+            session.execute(f'SELECT {call} FROM "my people"')

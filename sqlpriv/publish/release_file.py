@@ -10,6 +10,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import duckdb
 import pyarrow as pa
@@ -45,6 +46,23 @@ def _seal_engine(engine: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection
     return engine
 
 
+class _Listing(NamedTuple):
+    """What one release file holds.
+
+    Args:
+        state: Of the file, as `ReleaseStore.state` says it.
+        tables: The released tables, each with the names of its columns.
+        comments: What each of them says of itself.
+    """
+
+    state: tuple[int, ...]
+    tables: dict[str, tuple[str, ...]]
+    comments: dict[str, str]
+
+
+NO_FILE = _Listing((), {}, {})
+
+
 class ReleaseStore:
     """The released tables of one vault.
 
@@ -55,7 +73,7 @@ class ReleaseStore:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._listed: tuple[tuple[int, ...], dict[str, tuple[str, ...]]] | None = None
+        self._listed = NO_FILE
 
     def publish(
         self, name: str, table: pa.Table, comment: str, types: Mapping[str, str], replace: bool
@@ -108,15 +126,22 @@ class ReleaseStore:
         return self._rebuild(change) if self.path.exists() else False
 
     def tables(self) -> dict[str, tuple[str, ...]]:
-        """Returns the names of the released tables, each with those of its columns; they are read
-        once of one file, which is never changed, only replaced."""
+        """Returns the names of the released tables, each with those of its columns."""
+        return dict(self._list().tables)
+
+    def comments(self) -> dict[str, str]:
+        """Returns what each released table says of itself: method, price, strata, when, whence."""
+        return dict(self._list().comments)
+
+    def _list(self) -> _Listing:
+        """Returns what one file holds, which is read once: it is never changed, only replaced."""
         state = self.state()
         if not state:
-            return {}
-        if self._listed is None or self._listed[0] != state:
+            return NO_FILE
+        if self._listed.state != state:
             with self.connect_read_only() as engine:
-                self._listed = state, _tables(engine)
-        return dict(self._listed[1])
+                self._listed = _Listing(state, _tables(engine), _comments(engine))
+        return self._listed
 
     def state(self) -> tuple[int, ...]:
         """Returns what tells the file from one that is published later; () where there is none."""
@@ -148,11 +173,6 @@ class ReleaseStore:
     def detach(self, engine: duckdb.DuckDBPyConnection) -> None:
         """Has an engine of `connect_read_only` let go of the file, which others may write then."""
         engine.execute("USE memory; DETACH DATABASE IF EXISTS release")
-
-    def comments(self) -> dict[str, str]:
-        """Returns what each released table says of itself: method, price, strata, when, whence."""
-        with self.connect_read_only() as engine:
-            return _comments(engine)
 
     def take(self, source: ReleaseStore, names: Sequence[str]) -> None:
         """Puts tables of another release file here, comments and all.

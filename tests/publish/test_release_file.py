@@ -58,6 +58,25 @@ def test_tables_are_added_replaced_and_dropped(store):
     assert leftovers(store) == [store.path.name + ".lock"]
 
 
+def test_a_file_is_opened_once_for_what_it_holds(store, monkeypatch):
+    """Whoever publishes, comments are those of the file of now; without a file none is opened."""
+    opened = []
+    connect = ReleaseStore.connect_read_only
+    monkeypatch.setattr(
+        ReleaseStore, "connect_read_only", lambda self: opened.append(self) or connect(self)
+    )
+    assert (store.comments(), store.tables(), len(opened)) == ({}, {}, 0)
+    other = ReleaseStore(store.path)
+    for count, name in enumerate(("one", "two"), 1):
+        publish(other, name)
+        for _ in range(2):
+            assert store.comments()[name] == f"comment of {name}'s"
+            assert len(store.tables()) == len(store.comments()) == count
+        assert len(opened) == count
+    store.comments().clear()
+    assert len(store.comments()) == 2
+
+
 def test_a_name_is_not_taken_twice_unless_replaced(store):
     publish(store, "one")
     before = store.path.read_bytes()

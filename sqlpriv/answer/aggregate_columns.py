@@ -11,7 +11,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sqlpriv.answer import means, quantiles
-from sqlpriv.answer.integers.decimal_outputs import round_to_digits
 from sqlpriv.answer.interval_notes import without_unknown
 from sqlpriv.answer.intervals.estimate import Estimate
 from sqlpriv.answer.marginal_agreement import make_marginals_agree
@@ -114,7 +113,7 @@ def aggregate_column(
         column, blank = np.rint(column), np.isnan(column)
         whole = np.where(blank, 0, column).astype(np.int64)
         return arrow.numbers(whole, blank), arrow.numbers(halves, np.isnan(halves))
-    column = round_to_digits(column, digits)
+    column = column if digits is None else np.round(column, digits)
     return arrow.numbers(column, np.isnan(column)), arrow.numbers(halves, np.isnan(halves))
 
 

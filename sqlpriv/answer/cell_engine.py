@@ -12,7 +12,6 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from sqlpriv.answer.integers.decimal_outputs import decimal_types
 from sqlpriv.errors import Refused
 from sqlpriv.plan.computed_columns import GROUP, POPULATION, STRATUM, SUMMED, aggregates_in
 from sqlpriv.plan.output_half_widths import half_width
@@ -129,10 +128,7 @@ def refuse_never_computable(engine: duckdb.DuckDBPyConnection, output: Output) -
 
 
 def _text_of_outputs(output: Output, halves: list[int], write: Callable[[t.Node], str]) -> str:
-    types = decimal_types(output)
-    texts = [write(item) for item in output.items]
-    texts = [f"CAST({x} AS {types[i]})" if i in types else x for i, x in enumerate(texts)]
-    selected = [f"{text} AS c{i}" for i, text in enumerate(texts)]
+    selected = [f"{write(item)} AS c{i}" for i, item in enumerate(output.items)]
     widths = ((i, half_width(output.items[i], output.shared)) for i in halves)
     selected += [f"{write(width)} AS h{i}" for i, width in widths if width is not None]
     selected += [f"{mark} AS s{i}" for i, mark in marks_of_sums(output)]

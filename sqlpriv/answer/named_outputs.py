@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from sqlpriv.answer.integers.decimal_outputs import decimal_types
 from sqlpriv.plan.computed_columns import AGGREGATE, HALF
 from sqlpriv.plan.plan import Output
 from sqlpriv.statements import tree as t
@@ -18,11 +17,11 @@ from sqlpriv.system import arrow
 
 def are_named(output: Output) -> bool:
     """Returns whether every output is a column of the cells, in the cells' order, and all rows are
-    shown. ENUMs and DECIMALs are not: their columns are texts and doubles."""
+    shown. Keys that are ENUMs or DECIMALs are not: their columns are texts and doubles."""
     as_laid_out = not (output.order_by or output.having or output.limit or output.offset)
     plain_keys = not any(key.sql_type for key in (*output.strata, *output.groups))
     of_names = all(isinstance(x, t.Name) for x in output.items)
-    return as_laid_out and plain_keys and of_names and not decimal_types(output)
+    return as_laid_out and plain_keys and of_names
 
 
 def named_columns(

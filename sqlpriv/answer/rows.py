@@ -38,6 +38,7 @@ from sqlpriv.answer.cell_engine import (
     refuse_never_computable,
     rehearsed_cells,
 )
+from sqlpriv.answer.integers.shown_types import in_shown_types
 from sqlpriv.answer.integers.whole_counts import bias_note, make_counts_whole
 from sqlpriv.answer.interval_notes import division_notes, few_stated_notes, interval_notes
 from sqlpriv.answer.means import Moments
@@ -108,7 +109,7 @@ def rehearse(plan: Plan, weights: pa.Table | None) -> pa.Schema:
             rows = evaluate_outputs(engine, output, [])  # what cannot be bound is refused
             engine.register(TABLE, rehearsed_cells(nothing, output))
             refuse_never_computable(engine, output)
-    return _answer_of(rows, output, []).table.schema
+    return _answer_of(rows.slice(0, 0), output, []).table.schema  # other numbers fit the types
 
 
 def answer(
@@ -285,7 +286,8 @@ def _answer_of(rows: pa.Table, output: Output, halves: list[int]) -> Answer:
     marks = marks_of_sums(output)
     if rows.num_columns != count + len(halves) + len(marks):
         raise DataError("the outputs do not fit the statement")
-    table = rows.select(range(count)).rename_columns(list(output.names))
+    columns = in_shown_types(rows.select(range(count)), output.types)
+    table = columns.rename_columns(list(output.names))
     half_widths = {
         output.names[i]: rows.column(count + j).to_pylist()
         for j, i in enumerate(halves)

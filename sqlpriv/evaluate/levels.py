@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ import duckdb
 
 from sqlpriv.kernel.sql.quoting import name
 from sqlpriv.kernel.terms.contract import Column, Interval, Type
+from sqlpriv.statements.printer import literal
 
 BINS = 32
 """Bins of equal width for an interval that has more levels than this."""
@@ -52,9 +52,9 @@ def _level(column: Column) -> str:
     if not isinstance(domain, Interval):
         return c
     lower, upper = domain.lower, domain.upper
-    if isinstance(lower, dt.date) or isinstance(upper, dt.date):
-        low, high = (f"epoch({_moment(end)})" for end in (lower, upper))
-        value = f"epoch(CAST({c} AS TIMESTAMP))"
+    if not isinstance(lower, int | float) or not isinstance(upper, int | float):
+        low, high = (f"epoch({literal(end)})" for end in (lower, upper))
+        value = f"epoch({c})" if column.type is Type.TIME else f"epoch(CAST({c} AS TIMESTAMP))"
     elif column.type is Type.INTEGER and upper - lower < BINS:
         return c
     else:
@@ -63,8 +63,3 @@ def _level(column: Column) -> str:
     part = f"({value} - {low}) / greatest({high} - {low}, 1e-300)"
     bin_ = f"CAST(least(greatest(floor({part} * {BINS}), 0), {BINS - 1}) AS TINYINT)"
     return f"CASE WHEN {c} IS NOT NULL THEN {bin_} END"
-
-
-def _moment(end: dt.date | dt.datetime | float) -> str:
-    assert isinstance(end, dt.date)
-    return f"TIMESTAMP '{end.isoformat(sep=' ') if isinstance(end, dt.datetime) else end}'"

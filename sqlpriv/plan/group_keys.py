@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from sqlpriv.kernel.terms import algebra as a
@@ -14,7 +14,10 @@ from sqlpriv.plan.aggregates.calls import aggregate_calls
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.columns import is_zoned
 from sqlpriv.plan.expressions.facts import dates
-from sqlpriv.plan.expressions.facts.conditions import whole_identities
+from sqlpriv.plan.expressions.facts.conditions import (
+    whole_identities,
+    within_open_ends,
+)
 from sqlpriv.plan.expressions.facts.value_facts import MAX_LEVELS, Shape
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.expressions.public_evaluation import evaluate_over_lists, results_of
@@ -192,7 +195,9 @@ def _bind_dimension(
 ) -> Dimension:
     """Returns the key; refusals point at the place where it was written."""
     expr = binder.bind(node)
-    shape = binder.shape(place, expr)
+    shape = replace(binder, scope=within_open_ends(binder.scope, binder.conditions)).shape(
+        place, expr
+    )
     if shape.values is None and _is_one_units(node, binder):
         raise refuse(
             place,

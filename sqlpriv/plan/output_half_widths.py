@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import reduce
 from typing import NamedTuple
 
@@ -18,7 +19,7 @@ from sqlpriv.plan.computed_columns import (
     aggregates_in,
 )
 from sqlpriv.statements import tree as t
-from sqlpriv.statements.traverse import walk, with_aliases
+from sqlpriv.statements.traverse import rebuild, walk, with_aliases
 
 DIVISIONS = ("/", "//", "%")
 
@@ -182,13 +183,20 @@ def _as_number(item: t.Node) -> t.Node:
 
 def has_half_width(node: t.Node) -> bool:
     """Whether an output has half-widths: it is made of aggregates, is none itself, and no time of
-    day, whose differences are intervals."""
-    names = [part.name for part in walk(node) if isinstance(part, t.Name)]
+    day, whose differences are intervals. What CASE tests is not what is shown."""
+    values = rebuild(node, _without_tests)
+    names = [part.name for part in walk(values) if isinstance(part, t.Name)]
     is_list = any(isinstance(part, t.FunctionCall) and part.name == LIST for part in walk(node))
     own = any(name.startswith((HALF, *SHIFTS.values())) for name in names)
     literals = (part.value for part in walk(node) if isinstance(part, t.Literal))
     is_time = any(isinstance(value, dt.time) for value in literals)
     return bool(aggregates_in(node)) and not own and not is_list and not is_time
+
+
+def _without_tests(node: t.Node) -> t.Node | None:
+    if not isinstance(node, t.CaseWhen):
+        return None
+    return replace(node, whens=tuple((t.Literal(True), then) for _, then in node.whens))
 
 
 def with_report(

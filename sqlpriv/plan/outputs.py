@@ -31,8 +31,8 @@ from sqlpriv.plan.expressions.facts.public_engine import is_function
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.group_keys import Dimension
 from sqlpriv.plan.output_half_widths import half_width, shared_releases
+from sqlpriv.plan.output_types import NumberKinds
 from sqlpriv.plan.relations.kept_public_rows import refuse_public_aggregate
-from sqlpriv.plan.whole_numbers import NumberKinds
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.aliases import aliases_in
 from sqlpriv.statements.keywords import REAL_QUOTIENT, SAME_QUOTIENT, WHOLE_QUOTIENT
@@ -92,6 +92,7 @@ class OutputWriter:
         columns_of_keys: Tells public columns' values from keys; None where no table can be read.
         kept_columns: Columns of public rows that stand where there is no private one, lower case.
         aggregates: Filled on the way: each with the number of its column.
+        calls: How each aggregate was written first, by its number.
     """
 
     select: t.Select
@@ -103,6 +104,7 @@ class OutputWriter:
     columns_of_keys: ColumnsOfKeys | None = None
     kept_columns: frozenset[str] = frozenset()
     aggregates: dict[Aggregate, int] = field(default_factory=dict)
+    calls: dict[int, t.FunctionCall] = field(default_factory=dict)
 
     def write_item(self, index: int) -> t.Node:
         """Returns output number `index`; names of earlier outputs may be used in it."""
@@ -176,8 +178,10 @@ class OutputWriter:
                 formula = formula_of(self._inside(node), self.binder, self.estimator)
             if formula is not None:
                 return self.write(formula)
-            aggregate = read_aggregate(self._inside(node), self.binder)
+            inside = self._inside(node)
+            aggregate = read_aggregate(inside, self.binder)
             number = self.aggregates.setdefault(aggregate, len(self.aggregates))
+            self.calls.setdefault(number, inside)
             return t.Name(f"{AGGREGATE}{number}", pos=node.pos)
         if isinstance(node, t.Binary) and node.op == "//":
             return self._whole_quotient(node)
@@ -303,15 +307,11 @@ _MEANS = ("avg", "mean", "median")
 
 
 def _in_type_of(call: t.FunctionCall, value: t.Node, column: Column) -> t.Node:
-    """Returns a value as the aggregate of a column's equal values has it; whole numbers as keys
-    have them."""
-    if call.name in _MEANS and column.type in (Type.INTEGER, Type.REAL):
-        return t.Cast(value, "DOUBLE", pos=call.pos)
-    if column.type is Type.REAL and column.sql_type.upper().startswith("DECIMAL"):
-        return t.Cast(value, column.sql_type.upper(), pos=call.pos)
-    kinds = {Type.INTEGER: "BIGINT", Type.REAL: "DOUBLE"}
-    kind = kinds.get(column.type) if column.type is not None else None
-    return value if kind is None else t.Cast(value, kind, pos=call.pos)
+    """Returns a value as the aggregate of a column's equal values has it."""
+    if column.type not in (Type.INTEGER, Type.REAL):
+        return value
+    kind = "DOUBLE" if call.name in _MEANS else column.sql_type.upper()
+    return t.Cast(value, kind, pos=call.pos)
 
 
 def _misspelt_aggregate(node: t.Node) -> Refused | None:

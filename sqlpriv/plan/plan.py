@@ -56,6 +56,7 @@ class Output:
         existing: Positions of keys that are of one public table or made of one column, and the
             combinations that there are: no other can have a row.
         shared: What each aggregate's errors may share with others'.
+        types: DuckDB's type of each item, in which it is shown; '' for that of its numbers.
     """
 
     names: tuple[str, ...]
@@ -71,6 +72,7 @@ class Output:
     kept: SelectedKeys | None = None
     existing: tuple[Existing, ...] = ()
     shared: tuple[SharedReleases, ...] = ()
+    types: tuple[str, ...] = ()
 
     @property
     def strata_count(self) -> int:

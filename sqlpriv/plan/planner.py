@@ -36,6 +36,7 @@ from sqlpriv.plan.grouping_sets import (
     is_pooled,
     with_quantile_methods,
 )
+from sqlpriv.plan.output_types import output_types
 from sqlpriv.plan.plan import Output, Plan, SelectedKeys, Selection
 from sqlpriv.plan.pricing.googlesql_options import (
     GOOGLESQL_OPTIONS,
@@ -304,6 +305,14 @@ def _plan_output(
         selected if sum(d.selected for d in groups) > 1 else None,
         existing_combinations(groups, binder, contract, combinations, rows),
         output_half_widths.shared_releases(writer.aggregates),
+        output_types(
+            [item for _, item in columns],
+            strata,
+            groups,
+            writer.aggregates,
+            writer.calls,
+            binder,
+        ),
     )
     return output, rows
 

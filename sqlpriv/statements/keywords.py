@@ -67,3 +67,6 @@ HIDDEN = "__"
 them."""
 LABEL = ":"
 """What stands in such a name before the name that the user gave the column, for notices."""
+ROWS_ERROR = "__rows_error"
+"""The column of a private query that holds the half-width of its groups' counts, where these tell
+which groups have rows."""

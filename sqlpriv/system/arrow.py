@@ -17,6 +17,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 EPOCH = date(1970, 1, 1).toordinal()
+HUGEINT = pa.decimal128(38, 0)
+"""What DuckDB gives its HUGEINTs to Arrow as, which has no integers of 128 bits."""
 
 
 def numbers(values: NDArray[Any], missing: NDArray[np.bool_] | None = None) -> Any:

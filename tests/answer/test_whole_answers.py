@@ -23,21 +23,19 @@ ASK = "SELECT WITH DIFFERENTIAL_PRIVACY"
         "MAX(hours)",
         "quantile_disc(race, 0.5)",
         "MAX(age * 1000000)",  # of a grid whose cells have middles between two numbers
+        "SUM(age * 10000000)",  # could be beyond a BIGINT
     ],
 )
 def test_of_whole_numbers_it_is_one(people: duckdb.DuckDBPyConnection, output: str) -> None:
     column = rows(people, f"{ASK} {output} AS x FROM people").table.column("x")
-    assert column.type == pa.int64()
-    (expected,) = people.execute(f"SELECT {output} FROM people").fetchall()[0]
+    expected = people.sql(f"SELECT {output} AS x FROM people").to_arrow_table().column("x")
+    assert column.type == expected.type
     if output.startswith("SUM"):
-        assert column.to_pylist() == [expected]
+        assert column.to_pylist() == expected.to_pylist()
 
 
-@pytest.mark.parametrize(
-    "output", ["SUM(income)", "MEDIAN(age)", "MAX(income)", "SUM(age * 100000000)"]
-)
+@pytest.mark.parametrize("output", ["SUM(income)", "MEDIAN(age)", "MAX(income)"])
 def test_of_others_it_is_a_double(people: duckdb.DuckDBPyConnection, output: str) -> None:
-    """The last could be beyond a BIGINT."""
     column = rows(people, f"{ASK} {output} AS x FROM people").table.column("x")
     assert column.type == pa.float64()
 
@@ -71,4 +69,5 @@ def test_strata_that_are_drawn_together_have_whole_quantiles(
 ) -> None:
     """As drawn they are 26.97, …"""
     ask = f"{ASK} race, quantile_disc(hours, 0.37 USING pooled) AS x FROM people STRATIFY BY race"
-    assert rows(people, ask).table.column("x").type == pa.int64()
+    kind = people.sql("SELECT quantile_disc(hours, 0.37) AS x FROM people").to_arrow_table()
+    assert rows(people, ask).table.column("x").type == kind.column("x").type

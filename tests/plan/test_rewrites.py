@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 import sys
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +92,11 @@ def _close(ours: list[tuple[Any, ...]], plain: list[tuple[Any, ...]]) -> bool:
     return len(ours) == len(plain) and all(
         (x is None and y is None)
         or (isinstance(x, str | dt.date) and x == y)
-        or (isinstance(x, int | float) and y is not None and math.isclose(x, y, rel_tol=1e-8))
+        or (
+            isinstance(x, int | float | Decimal)
+            and y is not None
+            and math.isclose(x, y, rel_tol=1e-8)
+        )
         for mine, theirs in zip(ours, plain, strict=True)
         for x, y in zip(mine, theirs, strict=True)
     )

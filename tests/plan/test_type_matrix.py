@@ -39,7 +39,7 @@ def test_numbers_texts_and_moments_are_answered(
 
 
 def test_the_page_says_what_is(matrix: dict[str, dict[str, type_matrix.Cell]]) -> None:
-    assert (ROOT / "docs" / "types.md").read_text("utf-8") == type_matrix.page(matrix)
+    assert (ROOT / "docs" / "types.md").read_text("utf-8") == type_matrix.whole_page(matrix)
 
 
 def test_decimals_in_doubles_alone_would_differ(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,8 +55,8 @@ SELECT AVG(people.income) AS a FROM people AS p STRATIFY BY sex;
 -- a column of a type that expressions cannot use
 SELECT COUNT(tags) AS n FROM people STRATIFY BY sex;
 -- error
---   line 1, column 14: the column "tags" has a type that cannot be used here
---   Hint: numbers, text, booleans, dates and timestamps can
+--   line 1, column 14: the column "tags" is a VARCHAR[], which is not read in private rows
+--   Hint: a list is no single value: select one element's column, or keep its elements in a table of their own that is linked to this one
 
 -- no aggregate
 SELECT sex FROM people STRATIFY BY sex;

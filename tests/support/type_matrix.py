@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import math
 import sys
+import tempfile
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import duckdb
@@ -24,6 +26,7 @@ from sqlpriv.kernel.terms.contract import Column, PrivacyUnit, TableContract, Ty
 from sqlpriv.kernel.terms.operations import OPERATIONS, type_of
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.statements.tree import Node, Select
+from support import answer_types
 
 TYPES: Mapping[str, tuple[str, ...]] = {
     "SMALLINT": ("-3", "0", "2", "7"),
@@ -254,12 +257,9 @@ or charged; an empty cell: DuckDB has no such operation, either. Made by
 - A NaN is read as NULL, and so is an infinite TIMESTAMPTZ.
 - A TIMESTAMPTZ is read in UTC, and keys of it are shown in UTC.
 - A TIMESTAMP_NS is read in whole microseconds, and a TIMESTAMP_S or TIMESTAMP_MS as a TIMESTAMP;
-  one beyond the ends of a TIMESTAMP is NULL. Keys and quantiles of them are TIMESTAMPs.
+  one beyond the ends of a TIMESTAMP is NULL.
 - MIN, MAX and quantiles of a TIME are to the minute.
-- SUM, MIN, MAX and discrete quantiles of whole numbers are BIGINT. In DuckDB a SUM is HUGEINT, and
-  MIN of the column's type. SUM, MIN, MAX and quantiles of DECIMALs are DECIMALs of 38 digits, with
-  the column's digits behind the point, and so are their sums, differences and products. A SUM of
-  numbers beyond ±2^31 is DOUBLE.
+- A SUM of numbers beyond ±2^31 is computed as a DOUBLE, and rounded to a whole number.
 - MIN, MAX and quantiles of a TIMESTAMP or a TIMESTAMPTZ are to the 2,048th part of its domain:
   42 seconds of a day, four and a half hours of a year.
 - COUNT_IF of no rows is 0, as COUNT is; DuckDB's is NULL. SUM, AVG and quantiles of no rows are
@@ -270,7 +270,9 @@ or charged; an empty cell: DuckDB has no such operation, either. Made by
 - Inside a unit a SUM of DECIMALs is exact; sums of doubles are exact where they are multiples
   of 2^-40 of the largest power of two that their domain reaches (whole numbers, halves, eighths).
 - Lists, structs and maps cannot be used in expressions: no bounds of theirs can be declared. Take
-  their parts in a column of their own. A TIME is compared, and has no domain.
+  their parts in a column of their own.
+- BLOBs, BITs, INTERVALs, TIMETZs and UHUGEINTs are not read either; `COUNT(x)` of such a column is
+  answered where it is declared NOT NULL. Keep minutes, a text or a HUGEINT in a column of its own.
 """
 
 
@@ -286,5 +288,11 @@ def page(cells: dict[str, dict[str, Cell]]) -> str:
     return "\n".join([*lines, "", "Where the answer is not DuckDB's:", "", *reasons, ""])
 
 
+def whole_page(cells: dict[str, dict[str, Cell]]) -> str:
+    """Returns docs/types.md: the matrix, and which types answers have."""
+    with tempfile.TemporaryDirectory() as folder:
+        return page(cells) + answer_types.section(answer_types.answer_types(Path(folder)))
+
+
 if __name__ == "__main__":
-    sys.stdout.write(page(matrix()))
+    sys.stdout.write(whole_page(matrix()))

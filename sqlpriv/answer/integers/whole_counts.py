@@ -31,7 +31,7 @@ def make_counts_whole(output: Output, noised: Mapping[Recipe, Array]) -> dict[Re
 
     Args:
         output: Of a chain of marginals, each of which has the keys of the one before; see
-            `plan.whole_numbers`.
+            `plan.grouping_sets`.
         noised: By recipe of a count, of each key's values, already made to agree.
     """
     levels = sorted(output.marginals, key=lambda marginal: len(marginal.keys))

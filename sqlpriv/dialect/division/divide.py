@@ -37,8 +37,8 @@ from sqlpriv.dialect.division.parts import (
 )
 from sqlpriv.dialect.division.public_rows import RunPublic, with_public_rows
 from sqlpriv.dialect.division.row_sets import (
+    needs_keys_of_rows,
     select_keys_alone,
-    tests_membership,
     with_rows_grouped,
 )
 from sqlpriv.dialect.division.unit_windows import RowNames, with_windows_joined
@@ -166,7 +166,7 @@ class _Divider:
         match query:
             case exp.Select():
                 answered = self._answer(query, query) or any(
-                    self._answer_grouped(query, ends, counted or tests_membership(query))
+                    self._answer_grouped(query, ends, counted or needs_keys_of_rows(query))
                     for ends, counted in _WAYS
                 )
                 if not answered:

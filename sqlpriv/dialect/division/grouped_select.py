@@ -43,15 +43,13 @@ from sqlpriv.dialect.marks import (
     marked_name,
     row_count,
 )
-from sqlpriv.statements.keywords import LABEL
+from sqlpriv.statements.keywords import LABEL, ROWS_ERROR
 
 _TAIL_CLAUSES = ("qualify", "order", "limit", "offset", "distinct", "windows")
 KEYS = "__keys"
 """The alias of the answer whose keys a query inside the tail looks at."""
 ANY_ROWS = "__any_rows"
 """The column of a private query for keys alone that counts rows, which nobody asked for."""
-ROWS_ERROR = "__rows_error"
-"""The column of its half-width."""
 _WRAPPERS = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)
 """What may stand between a window and its function."""
 

@@ -94,13 +94,21 @@ def select_keys_alone(query: exp.Expr) -> None:
         select.set("distinct", exp.Distinct())
 
 
-def tests_membership(query: exp.Expr) -> bool:
-    """Returns whether it decides about other rows which keys a query has: behind IN and EXISTS, and
-    beside INTERSECT and EXCEPT. There a declared list is no answer: it may name what no row has."""
+def needs_keys_of_rows(query: exp.Expr) -> bool:
+    """Returns whether it counts which keys a query has: behind IN and EXISTS, beside INTERSECT and
+    EXCEPT, and under an aggregate. There a declared list is no answer: it may name what no row
+    has."""
     around = query.parent
     while isinstance(around, exp.Subquery):
         around = around.parent
-    return isinstance(around, exp.In | exp.Exists | exp.Intersect | exp.Except)
+    readers = [around.parent] if isinstance(around, exp.From) else []
+    if isinstance(around, exp.CTE):
+        named = query.root().find_all(exp.Table)
+        readers = [table.parent_select for table in named if common_table(table) is around]
+    return isinstance(around, exp.In | exp.Exists | exp.Intersect | exp.Except) or any(
+        isinstance(reader, exp.Select) and any(map(is_aggregate, own_nodes(reader)))
+        for reader in readers
+    )
 
 
 def _has_raw_rows(query: exp.Expr) -> bool:

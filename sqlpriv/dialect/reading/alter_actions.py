@@ -225,7 +225,7 @@ def _between(c: TokenCursor, column: str) -> decl.SetDomainBetween:
 def _bound(c: TokenCursor) -> Value:
     token = c.peek()
     value = c.constant()
-    if isinstance(value, bool) or not isinstance(value, int | float | str | dt.date):
+    if isinstance(value, bool) or not isinstance(value, int | float | str | dt.date | dt.time):
         hint = "write BETWEEN (0, 100), with OR NULL behind it if NULL counts"
-        raise Refused.at(token, "the end of a privacy domain is a number or a date", hint)
+        raise Refused.at(token, "the end of a privacy domain is a number, a date or a time", hint)
     return value

@@ -7,7 +7,7 @@ takes the safe side: no domain, one row per unit, one stratum per unit, undeclar
 """
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -44,8 +44,8 @@ class Categories:
 class Interval:
     """A closed public interval, to which stored values are clamped; `nullable`: NULL is a level."""
 
-    lower: Number | dt.date | dt.datetime
-    upper: Number | dt.date | dt.datetime
+    lower: Number | dt.date | dt.datetime | dt.time
+    upper: Number | dt.date | dt.datetime | dt.time
     nullable: bool = False
 
 
@@ -300,12 +300,17 @@ def _with_domain(column: Column, domains: Declared) -> Column:
     return replace(column, domain=domain, required=column.required or required)
 
 
+_MOMENTS: Mapping[str, Callable[[str], Value]] = {
+    "timestamp": dt.datetime.fromisoformat,
+    "date": dt.date.fromisoformat,
+    "time": dt.time.fromisoformat,
+}
+
+
 def _decode(stored: Any) -> Any:
     match stored:
-        case {"timestamp": str(text)}:
-            return dt.datetime.fromisoformat(text)
-        case {"date": str(text)}:
-            return dt.date.fromisoformat(text)
+        case {"timestamp": str(text)} | {"date": str(text)} | {"time": str(text)}:
+            return _MOMENTS[next(iter(stored))](text)  # of its one name
         case None | bool() | int() | float() | str():
             return stored
     raise LedgerError("the ledger holds a domain value of an unknown form")

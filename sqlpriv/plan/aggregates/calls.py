@@ -160,7 +160,7 @@ def read_aggregate(call: t.FunctionCall, binder: Binder) -> Aggregate:
         call_filter = t.Binary("and", call_filter, test, call.pos) if call_filter else test
     else:
         arg, call_filter = next(iter(call.args), None), call.filter
-    of = binder.bind(arg) if arg is not None and not _counts_all(call, arg) else None
+    of = binder.bind(arg) if arg is not None and not _counts_all(call, arg, binder) else None
     if call.name == "sum" and of is not None and binder.shape(call, of).type is Type.BOOLEAN:
         of = truths_as_numbers(of)
     if kind == "level" and arg is not None and of is not None:
@@ -231,9 +231,13 @@ def _identified_by(args: Sequence[t.Node], binder: Binder) -> frozenset[str]:
     return frozenset().union(*named)
 
 
-def _counts_all(call: t.FunctionCall, arg: t.Node) -> bool:
+def _counts_all(call: t.FunctionCall, arg: t.Node, binder: Binder) -> bool:
+    """Returns whether COUNT(x) counts all rows: x is a constant, or a column without NULL of a type
+    that row expressions do not have."""
     constant = isinstance(arg, t.Literal) and arg.value is not None
-    return KINDS[call.name] == "count" and constant
+    column = binder.column_of(arg).lower() if isinstance(arg, t.Name) else ""
+    is_there = column in binder.unread and column in binder.required and not call.distinct
+    return KINDS[call.name] == "count" and (constant or is_there)
 
 
 def _check_form(call: t.FunctionCall) -> None:

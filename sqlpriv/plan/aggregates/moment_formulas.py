@@ -96,6 +96,16 @@ class _Pairs:
         """Returns a population variance over these rows."""
         return self.aggregate("var_pop", node)
 
+    def divisor(self, node: t.Node) -> t.Node:
+        """Returns a population variance to divide by, NULL where noise may be all of it.
+
+        A constant has the variance 0, and its noised one is as small: of 20,000 equal numbers at
+        epsilon 1 the skewness was between -834 and 814.
+        """
+        variance = self.variance(node)
+        is_told = t.Binary(">", variance, _call("error", variance), self.call.pos)
+        return t.CaseWhen(((is_told, variance),), None, None, self.call.pos)
+
     def middle(self, node: t.Node) -> t.Literal:
         """Returns the middle of a value's public interval.
 
@@ -144,16 +154,14 @@ class _Pairs:
 
 def _correlation(pairs: _Pairs) -> t.Node:
     y, x = pairs.call.args
-    spread = _call(
-        "sqrt", _call("greatest", _op("*", pairs.variance(x), pairs.variance(y)), _number(0.0))
-    )
+    spread = _call("sqrt", _op("*", pairs.divisor(x), pairs.divisor(y)))
     ratio = _ratio(pairs.covariance(), spread)
     # LEAST and GREATEST would make a 1 of NULL
     return _op("/", ratio, _call("greatest", _number(1.0), _call("abs", ratio)))
 
 
 def _slope(pairs: _Pairs) -> t.Node:
-    return _ratio(pairs.covariance(), pairs.variance(pairs.call.args[1]))
+    return _ratio(pairs.covariance(), pairs.divisor(pairs.call.args[1]))
 
 
 def _intercept(pairs: _Pairs) -> t.Node:
@@ -167,15 +175,16 @@ def _sample_covariance(pairs: _Pairs) -> t.Node:
 
 
 def _skewness(pairs: _Pairs) -> t.Node:
-    variance, third, _ = pairs.moments()
+    _, third, _ = pairs.moments()
     n = pairs.count()
     scale = _call("sqrt", _call("greatest", _op("*", n, _op("-", n, t.Literal(1))), t.Literal(0)))
-    spread = _call("pow", _call("greatest", variance, _number(0.0)), _number(1.5))
+    spread = _call("pow", pairs.divisor(pairs.call.args[0]), _number(1.5))
     return _op("*", _ratio(scale, _op("-", n, t.Literal(2))), _ratio(third, spread))
 
 
 def _excess(pairs: _Pairs) -> t.Node:
-    variance, _, fourth = pairs.moments()
+    _, _, fourth = pairs.moments()
+    variance = pairs.divisor(pairs.call.args[0])
     return _ratio(fourth, _op("*", variance, variance))
 
 

@@ -26,7 +26,7 @@ from sqlpriv.plan.expressions.facts.conditions import (
 )
 from sqlpriv.plan.expressions.facts.inference import infer_shape
 from sqlpriv.plan.expressions.facts.presence import is_present
-from sqlpriv.plan.expressions.facts.value_facts import Shape, scope_of
+from sqlpriv.plan.expressions.facts.value_facts import Shape, scope_of, unread_columns
 from sqlpriv.plan.expressions.literal_types import (
     coerce_literal,
     coerce_uuid,
@@ -63,6 +63,7 @@ class Binder:
             filled while expressions are bound.
         excluded: Expressions of text that have none of these values, by WHERE.
         conditions: What WHERE and the conditions of inner joins demand of every row, all of it.
+        unread: Columns of types that row expressions do not have, lower case → DuckDB's type.
         tried: What became of expressions that were to be evaluated over lists.
     """
 
@@ -79,6 +80,7 @@ class Binder:
     evaluated: set[a.Expr] = field(default_factory=set, compare=False)
     excluded: Mapping[a.Expr, tuple[Value, ...]] = field(default_factory=dict)
     conditions: tuple[a.Expr, ...] = ()
+    unread: Mapping[str, str] = field(default_factory=dict)
     tried: dict[t.Node, tuple[a.Expr, bool] | None] = field(
         default_factory=dict, init=False, compare=False
     )
@@ -89,7 +91,13 @@ class Binder:
         names = {column.name.lower(): column.name for column in contract.columns}
         required = frozenset(c.name.lower() for c in contract.columns if c.required)
         return cls(
-            contract.table, alias, names, scope_of(contract), required, named=identities(contract)
+            contract.table,
+            alias,
+            names,
+            scope_of(contract),
+            required,
+            named=identities(contract),
+            unread=unread_columns(contract),
         )
 
     def names_column(self, node: t.Node) -> bool:

@@ -20,16 +20,47 @@ _ALIKE = (Type.TEXT, Type.INTEGER, Type.DATE)
 """Types of columns whose values all dialects write as the same text."""
 
 
+_INSTEAD = {
+    "[]": "a list is no single value: select one element's column, or keep its elements in a table"
+    " of their own that is linked to this one",
+    "MAP": "keep its entries in a table of their own that is linked to this one",
+    "STRUCT": "keep its fields as columns of their own",
+    "TIME WITH TIME ZONE": "keep it as a TIME",
+    "INTERVAL": "keep it as a number of days or seconds: a column of type INTEGER",
+    "BLOB": "leave it out: there is no public list of such values",
+    "BIT": "keep it as BOOLEAN columns",
+    "UHUGEINT": "keep it as a HUGEINT, or as text",
+}
+"""What to write in place of a column of a type that row expressions do not have: by how the type
+ends, or begins."""
+_USABLE = "numbers, text, booleans, dates and times can be used"
+
+
+def instead_of(sql_type: str) -> str:
+    """Returns what to write in place of a column of a type that row expressions do not have.
+
+    >>> instead_of("STRUCT(a INTEGER)")
+    'keep its fields as columns of their own'
+    """
+    kind = sql_type.upper()
+    by_end = (text for of, text in _INSTEAD.items() if kind.endswith(of))
+    by_start = (text for of, text in _INSTEAD.items() if kind.startswith(of))
+    return next(by_end, "") or next(by_start, _USABLE)
+
+
+def _refuse_unread(binder: Binder, node: t.Name, column: str) -> Exception:
+    """Returns the refusal of a column of a type that row expressions do not have."""
+    sql_type = binder.unread[column.lower()]
+    what = f'the column "{node.name}" is a {sql_type}, which is not read in private rows'
+    return refuse(node, what, instead_of(sql_type))
+
+
 def bind_column(binder: Binder, node: t.Name) -> a.Col:
     """Returns the column that a name means; refuses one that means none, or one of no use."""
     if binder.qualified is not None:
         name = _qualified_name(binder, node)
         if name.lower() not in binder.scope:
-            raise refuse(
-                node,
-                f'the column "{node.name}" has a type that cannot be used here',
-                "numbers, text, booleans, dates and timestamps can",
-            )
+            raise _refuse_unread(binder, node, name)
         return a.Col(name)
     return _single_table_column(binder, node)
 
@@ -72,6 +103,8 @@ def _columns_hint(name: str, columns: Sequence[str]) -> str:
 def _single_table_column(binder: Binder, node: t.Name) -> a.Col:
     """Returns the column that a name means where FROM is one table."""
     qualifiers = {"", (binder.alias or binder.table).lower()}
+    if node.table.lower() in binder.unread:
+        raise _refuse_unread(binder, t.Name(node.table, pos=node.pos), node.table)
     if node.table.lower() not in qualifiers:
         raise refuse(
             node,
@@ -82,11 +115,7 @@ def _single_table_column(binder: Binder, node: t.Name) -> a.Col:
     if name is None:
         raise missing_column(binder, node)
     if name.lower() not in binder.scope:
-        raise refuse(
-            node,
-            f'the column "{name}" has a type that cannot be used here',
-            "numbers, text, booleans, dates and timestamps can",
-        )
+        raise _refuse_unread(binder, node, name)
     return a.Col(name)
 
 

@@ -18,10 +18,11 @@ import duckdb
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Type, Value
 from sqlpriv.plan.expressions.facts.dates import MAX_SPAN, shift_moment
+from sqlpriv.plan.expressions.facts.engine_types import listed_sql_type
 from sqlpriv.plan.expressions.facts.public_engine import public_engine, public_value
 from sqlpriv.plan.expressions.facts.value_facts import Shape
 from sqlpriv.plan.expressions.literal_types import refuse
-from sqlpriv.plan.expressions.public_evaluation import MOST_ROWS, as_literals, listed_sql_type
+from sqlpriv.plan.expressions.public_evaluation import MOST_ROWS, as_literals
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.printer import literal, sql
 from sqlpriv.statements.traverse import as_literal

@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from sqlpriv.errors import Refused
-from sqlpriv.kernel.sql.expressions import SQL_TYPES
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import MAX_INTEGER, Type, Value
 from sqlpriv.plan.expressions.columns import bind_column, plain_text_casts
+from sqlpriv.plan.expressions.facts.engine_types import listed_sql_type, text_in_engine
 from sqlpriv.plan.expressions.facts.inference import infer_shape
 from sqlpriv.plan.expressions.facts.public_engine import (
     public_engine,
@@ -236,23 +236,13 @@ def _compute(
     """Returns the value of every row of the lists, by the columns that parts are; None where one
     cannot be a literal."""
 
-    def rename(part: t.Node) -> str | None:
-        if part in places:
-            return places[part]
-        if isinstance(part, t.Literal) and isinstance(part.value, float) and not part.exponent:
-            text = repr(part.value)
-            return text if "e" not in text else None  # a DECIMAL, as it was written
-        if isinstance(part, t.FunctionCall) and part.name in TITLES:
-            return TITLES[part.name].format(x=sql(part.args[0], rename))
-        return None
-
     casts = ", ".join(
         f"CAST(column{i} AS {listed_sql_type(shape)}) AS c{i}" for i, shape in enumerate(shapes)
     )
     marks = ", ".join(f"({', '.join('?' * len(shapes))})" for _ in rows)
     listed = f"(SELECT {casts} FROM (VALUES {marks}) AS v ({_names(shapes)}))"
-    text = f"SELECT ({sql(node, rename)}) FROM {listed}"
     try:
+        text = f"SELECT ({text_in_engine(node, places)}) FROM {listed}"
         engine = public_engine().cursor()
         results = engine.execute(text, list(itertools.chain.from_iterable(rows)))
         values = [value for (value,) in results.fetchall()]
@@ -263,12 +253,6 @@ def _compute(
 
 def _names(shapes: Sequence[Shape]) -> str:
     return ", ".join(f"column{i}" for i in range(len(shapes)))
-
-
-def listed_sql_type(shape: Shape) -> str:
-    if shape.type is Type.REAL and shape.scale is not None:
-        return f"DECIMAL(38, {shape.scale})"
-    return SQL_TYPES[shape.type]
 
 
 def as_literals(values: Sequence[Any]) -> list[a.Lit] | None:

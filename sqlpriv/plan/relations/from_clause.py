@@ -18,7 +18,7 @@ from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.plan.aggregates.calls import aggregate_calls
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.facts.conditions import identities
-from sqlpriv.plan.expressions.facts.value_facts import scope_of
+from sqlpriv.plan.expressions.facts.value_facts import scope_of, unread_columns
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.relations.contribution_bound import with_all_partners
 from sqlpriv.plan.relations.derived_tables import (
@@ -155,6 +155,7 @@ class FromReader:
             {(alias.lower(), n): column for n, column in columns.items()},
             homes={v.lower(): (contract.table, v.removeprefix(prefix)) for v in columns.values()},
             named={prefix + c: x for c, x in identities(contract).items()},
+            unread=unread_columns(contract, prefix),
         )
         part = self.naming.new_part()
         mine = {c.lower(): part for c in columns.values()} if contract.unit else {}

@@ -114,6 +114,7 @@ def combine_sides(left: Rows, right: Rows, kind: str, shadow: bool = False) -> R
         {**other.named, **one.named},
         excluded={**({} if lost else other.excluded), **one.excluded},
         conditions=(*one.conditions, *(() if lost else other.conditions)),
+        unread={**other.unread, **one.unread},
     )
     return Rows(left.relation, binder, {**left.leaves, **right.leaves}, left.joined | right.joined)
 

@@ -23,6 +23,7 @@ from sqlpriv.kernel.terms.contract import (
 from sqlpriv.plan import group_keys, outputs
 from sqlpriv.plan.aggregates.calls import aggregate_calls
 from sqlpriv.plan.expressions.binder import Binder
+from sqlpriv.plan.expressions.columns import instead_of
 from sqlpriv.plan.expressions.facts.value_facts import Shape, column_scale
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.relations.derived_tables import check_changes
@@ -35,18 +36,7 @@ from sqlpriv.statements.traverse import has_subqueries
 
 MOST_LISTED = 64
 """Numbers and dates of more values than this are an interval, even where all can be listed."""
-_INSTEAD = {
-    "[]": "a list is no single value: select one element's column, or keep its elements in a table"
-    " of their own that is linked to this one",
-    "MAP": "keep its entries in a table of their own that is linked to this one",
-    "STRUCT": "keep its fields as columns of their own",
-    "TIME WITH TIME ZONE": "keep it as a TIME",
-    "INTERVAL": "keep it as a number of days or seconds: a column of type INTEGER",
-    "BLOB": "leave it out: there is no public list of such values",
-    "BIT": "keep it as BOOLEAN columns",
-}
 LAST_MINUTE = 24 * 60 - 1
-"""What to write in place of a column of a type that row expressions do not have."""
 
 
 @dataclass(frozen=True)
@@ -238,11 +228,8 @@ def _flaw(
         what = f'"{column.name}" names the privacy unit'
         return what, "leave it out: synthetic rows stand for nobody"
     if column.type is None:
-        kind = column.sql_type.upper()
-        hint = next((text for of, text in _INSTEAD.items() if kind.endswith(of)), "")
-        hint = hint or next((text for of, text in _INSTEAD.items() if kind.startswith(of)), "")
         what = f'"{column.name}" is a {column.sql_type}: no synthetic values are made of it'
-        return what, hint or "numbers, text, booleans, dates and timestamps can be made"
+        return what, instead_of(column.sql_type)
     if (
         column.domain is None
         and column.type is not Type.TIME

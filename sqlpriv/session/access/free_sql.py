@@ -13,6 +13,7 @@ from sqlpriv.errors import ProgrammingError
 from sqlpriv.publish.release_file import quote_identifier as quoted
 from sqlpriv.session.access.owner_engine import Parameters
 from sqlpriv.statements.printer import literal
+from sqlpriv.system import arrow
 from sqlpriv.system.interruptible_call import call_interruptibly
 from sqlpriv.system.quiet_engine import read_whole
 
@@ -61,24 +62,23 @@ def _rows(engine: duckdb.DuckDBPyConnection, text: str, parameters: Parameters) 
 
 
 def _register(engine: duckdb.DuckDBPyConnection, name: str, rows: pa.Table) -> None:
-    """Lets an engine see rows under a name; texts with a list of labels are an ENUM of them.
+    """Lets an engine see rows under a name; texts with a list of labels are an ENUM of them, and
+    whole numbers of 38 digits a HUGEINT.
 
     DuckDB gives its ENUMs to Arrow as dictionaries, and reads these as plain texts, which sort and
-    compare otherwise.
+    compare otherwise. It gives a HUGEINT as a DECIMAL(38,0), and would compute with that.
     """
-    labels = {
-        field.name: rows.column(number).chunk(0).dictionary.to_pylist()
-        for number, field in enumerate(rows.schema)
-        if pa.types.is_dictionary(field.type) and rows.column(number).num_chunks
+    types = {
+        field.name: f"ENUM({', '.join(map(literal, column.chunk(0).dictionary.to_pylist()))})"
+        for field, column in zip(rows.schema, rows.columns, strict=True)
+        if pa.types.is_dictionary(field.type) and column.num_chunks
     }
-    if not labels:
+    types |= {field.name: "HUGEINT" for field in rows.schema if field.type == arrow.HUGEINT}
+    if not types:
         engine.register(name, rows)
         return
-    engine.register(hidden := f"__texts_of_{name}", rows)
-    casts = []
-    for column, texts in labels.items():
-        listed = ", ".join(map(literal, texts))
-        casts.append(f"CAST({quoted(column)} AS ENUM({listed})) AS {quoted(column)}")
+    engine.register(hidden := f"__stored_{name}", rows)
+    casts = [f"CAST({quoted(n)} AS {type_}) AS {quoted(n)}" for n, type_ in types.items()]
     engine.execute(
         f"CREATE TEMP VIEW {quoted(name)} AS "
         f"SELECT * REPLACE ({', '.join(casts)}) FROM {quoted(hidden)}"

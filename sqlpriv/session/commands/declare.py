@@ -123,6 +123,8 @@ def _json_value(value: Value) -> Any:
     """Returns a value as JSON, type and all."""
     if isinstance(value, dt.datetime):
         return {"timestamp": value.isoformat()}
+    if isinstance(value, dt.time):
+        return {"time": value.isoformat()}
     return {"date": value.isoformat()} if isinstance(value, dt.date) else value
 
 
@@ -242,7 +244,7 @@ def _domain(
     column: Column,
     action: decl.SetDomainIn | decl.SetDomainBetween | decl.SetDomainReferences,
 ) -> ColumnDomain:
-    if column.type in (None, Type.TIME):
+    if column.type is None:
         raise DeclarationError(f"{column.name} is a {column.sql_type}: it can have no domain")
     match action:
         case decl.SetDomainIn(values=values):
@@ -264,8 +266,6 @@ def _domain(
             raise DeclarationError("the ends of a privacy domain are finite")
         if isinstance(end, int) and abs(end) >= MAX_INTEGER:
             raise DeclarationError("the ends of an integer privacy domain lie within ±2^62")
-    assert not isinstance(lower, dt.time)  # which has no domain
-    assert not isinstance(upper, dt.time)
     if lower > upper:  # type: ignore[operator]  # both are of the column's type
         raise DeclarationError("a privacy domain BETWEEN (low, high) needs low <= high")
     return Interval(lower, upper, action.nullable)
@@ -322,6 +322,10 @@ def _coerce(value: Value, column: Column) -> Value:
                 return value
             case Type.TIMESTAMP if isinstance(value, dt.date):
                 return dt.datetime(value.year, value.month, value.day)
+            case Type.TIME if isinstance(value, str | dt.time):
+                clock = dt.time.fromisoformat(value) if isinstance(value, str) else value
+                if clock.tzinfo is None:
+                    return clock
     except (ValueError, OverflowError):
         pass
     raise DeclarationError(f"{value!r} is no {column.sql_type}, the type of {column.name}")

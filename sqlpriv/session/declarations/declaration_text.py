@@ -136,6 +136,8 @@ def _value_text(stored: Any) -> str:
             return literal(dt.datetime.fromisoformat(text))
         case {"date": str(text)}:
             return literal(dt.date.fromisoformat(text))
+        case {"time": str(text)}:
+            return literal(dt.time.fromisoformat(text))
         case float():
             return repr(stored)
     return literal(stored)

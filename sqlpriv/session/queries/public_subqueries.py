@@ -220,8 +220,10 @@ def _lookup(part: t.Subquery, columns: Sequence[t.Name], answers: pa.Table) -> t
 
 def _as_literal(value: Any) -> Value:
     """Returns a value as a literal has it, which is finite: infinity, and NaN, which DuckDB has
-    above it, are the largest double."""
-    number: Value = float(value) if isinstance(value, Decimal) else value
+    above it, are the largest double. A HUGEINT, without digits behind the point, is whole."""
+    number: Value = value
+    if isinstance(value, Decimal):
+        number = float(value) if value.as_tuple().exponent else int(value)
     if isinstance(number, float) and not math.isfinite(number):
         return math.copysign(sys.float_info.max, -1 if number == -math.inf else 1)
     return number

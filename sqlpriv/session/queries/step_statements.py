@@ -127,7 +127,7 @@ def placeholder(part: t.Subquery | t.InQuery, type_: pa.DataType) -> t.Node:
 def _some_value(type_: pa.DataType) -> Value:
     if pa.types.is_boolean(type_):
         return False
-    if pa.types.is_integer(type_):
+    if pa.types.is_integer(type_) or (pa.types.is_decimal(type_) and type_.scale == 0):
         return 1
     if pa.types.is_floating(type_) or pa.types.is_decimal(type_):
         return 1.0

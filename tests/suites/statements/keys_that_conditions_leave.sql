@@ -11,9 +11,7 @@ SELECT s.channel, s.source, COUNT(*) AS n FROM events e JOIN sources s USING (so
 SELECT p.category, SUM(s.qty) AS q FROM sales s JOIN products p ON p.pid = s.pid WHERE p.cost > 20 AND p.category <> 'toys' GROUP BY ROLLUP (p.category);
 SELECT st.state, st.city, COUNT(*) AS n FROM sales s JOIN stores st USING (store) WHERE st.city LIKE 'B%' GROUP BY st.state, st.city;
 SELECT a.channel AS one, b.channel AS other, COUNT(DISTINCT a.cid) AS n FROM sales a JOIN sales b ON a.cid = b.cid AND a.channel < b.channel GROUP BY 1, 2;
-SELECT floor(income / 250) * 250 AS low, floor(income / 250) * 250 + 250 AS high, COUNT(*) AS n FROM people WHERE income < 1000 GROUP BY 1, 2
--- plain
-SELECT floor(income / 250) * 250 AS low, floor(income / 250) * 250 + 250 AS high, COUNT(*) AS n FROM people GROUP BY 1, 2 UNION ALL VALUES (1000, 1250, 0);
+SELECT floor(income / 250) * 250 AS low, floor(income / 250) * 250 + 250 AS high, COUNT(*) AS n FROM people WHERE income < 1000 GROUP BY 1, 2;
 SELECT age // 20 AS bin, age // 20 * 20 || ' and more' AS title, COUNT(*) AS n FROM people GROUP BY ALL;
 SELECT s.source, COUNT(e.id) AS n FROM sources s LEFT JOIN events e ON e.source = s.source AND e.source <> 'app' GROUP BY s.source;
 SELECT s.source, COUNT(e.id) AS n FROM sources s LEFT JOIN events e ON e.source = s.source AND s.fee > 4 GROUP BY s.source;

@@ -7,6 +7,7 @@ age lies below 30, whatever the rows are.
 from __future__ import annotations
 
 import datetime as dt
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -195,6 +196,30 @@ def _next_value(value: Any, sign: int, shape: Shape) -> Any:
         return value
     step = dt.timedelta(microseconds=1) if isinstance(value, dt.datetime) else dt.timedelta(days=1)
     return value if value in (type(value).min, type(value).max) else value + sign * step
+
+
+def within_open_ends(
+    scope: Mapping[str, Shape], conditions: Iterable[a.Expr]
+) -> Mapping[str, Shape]:
+    """Returns the scope with each DOUBLE that is surely below or above an end of its own, as of
+    `x < 25`, ending at the next double: so `floor(x)` is 24 at most.
+
+    Sums keep the end as it is written: the lattice of its interval is coarser than a double.
+    """
+    narrowed = dict(scope)
+    for part in conditions:
+        for comparison in _comparisons_of_columns(part):
+            match comparison:
+                case a.Call("<" | ">" as op, (a.Col(name), a.Lit(int() | float() as end))):
+                    shape = narrowed.get(name.lower())
+                    if shape is None or shape.type is not Type.REAL or shape.scale is not None:
+                        continue
+                    if op == "<" and shape.upper == end != shape.lower:
+                        shape = replace(shape, upper=math.nextafter(end, -math.inf))
+                    elif op == ">" and shape.lower == end != shape.upper:
+                        shape = replace(shape, lower=math.nextafter(end, math.inf))
+                    narrowed[name.lower()] = shape
+    return narrowed
 
 
 def flatten(op: str, expr: a.Expr) -> tuple[a.Expr, ...]:

@@ -148,6 +148,21 @@ def _every(step: dt.timedelta, start: dt.datetime, count: int) -> tuple[dt.datet
     return tuple(start + n * step for n in range(count))
 
 
+def part_ends(part: str, arg: Shape) -> tuple[int, int]:
+    """Returns the ends of a part of moments or of times of day.
+
+    >>> part_ends("hour", Shape(Type.TIME, dt.time(8), dt.time(17, 59)))
+    (8, 17)
+    """
+    low, high = arg.lower, arg.upper
+    is_clock = isinstance(low, dt.time) and isinstance(high, dt.time)
+    if low is not None and (part == "year" or (is_clock and part == "hour")):
+        return getattr(low, part), getattr(high, part)
+    if is_clock and part == "minute" and low.hour == high.hour:
+        return low.minute, high.minute
+    return DATE_PARTS[part]
+
+
 def converted_shape(to: str, arg: Shape) -> Shape:
     """Returns the shape of the day of a moment ("date") or of a day's midnight ("midnight")."""
     type_ = Type.DATE if to == "date" else Type.TIMESTAMP

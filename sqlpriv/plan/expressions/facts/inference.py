@@ -41,6 +41,13 @@ def infer_shape(expr: a.Expr, scope: Mapping[str, Shape]) -> Shape:
         Refused: A column is not in the scope, or types do not fit. The refusal has no line and
             column: only the caller knows where the expression stands in the text.
     """
+    shape = _infer(expr, scope)
+    if not shape.stored or isinstance(expr, a.Col):
+        return shape
+    return replace(shape, stored="")
+
+
+def _infer(expr: a.Expr, scope: Mapping[str, Shape]) -> Shape:
     match expr:
         case a.Col(name):
             if name.lower() not in scope:
@@ -145,10 +152,8 @@ def _call(op: str, args: list[Shape]) -> Shape:
         case "days":
             return dates.day_number_shape(args[0])
         case part if part in DATE_PARTS:
-            low, high = DATE_PARTS[part]
-            if part == "year" and args[0].lower is not None:
-                low, high = args[0].lower.year, args[0].upper.year
-            return with_values_listed(Shape(Type.INTEGER, low, high, nullable))
+            ends = dates.part_ends(part, args[0])
+            return with_values_listed(Shape(Type.INTEGER, *ends, nullable))
     if operation.gives is Type.BOOLEAN:
         return boolean_shape(nullable)
     return with_values_listed(with_results_listed(op, args, function_shape(op, args[0])))

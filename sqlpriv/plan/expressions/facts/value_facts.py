@@ -21,6 +21,7 @@ from sqlpriv.kernel.terms.operations import MAX_SCALE, STORED_MOMENTS, check_lit
 
 MAX_LEVELS = 100_000
 KEPT_SHAPES = 1_024
+_ORDERED = (Type.INTEGER, Type.REAL, Type.DATE, Type.TIMESTAMP, Type.TIME)
 _SHAPES: dict[int, tuple[Column, Shape]] = {}  # by the column's id; each keeps its column
 
 
@@ -38,6 +39,8 @@ class Shape:
             are rounded to their scale, so that they are exact up to 2**53 units of it.
         sql_type: DuckDB's type of text that is no VARCHAR: an ENUM or a UUID; else "".
         zoned: Whether a column is a TIMESTAMPTZ; None where that is not known.
+        stored: DuckDB's type of a column, an ENUM with the declared labels alone; '' of what is
+            computed.
     """
 
     type: Type
@@ -48,6 +51,7 @@ class Shape:
     scale: int | None = None
     sql_type: str = ""
     zoned: bool | None = None
+    stored: str = ""
 
     @property
     def digits(self) -> int | None:
@@ -85,6 +89,11 @@ def scope_of(contract: TableContract) -> dict[str, Shape]:
     return {c.name.lower(): _shape_of(c, c.type) for c in contract.columns if c.type is not None}
 
 
+def unread_columns(contract: TableContract, prefix: str = "") -> dict[str, str]:
+    """Returns DuckDB's type of each column that expressions cannot use, by lower-case name."""
+    return {prefix + c.name.lower(): c.sql_type for c in contract.columns if c.type is None}
+
+
 def _shape_of(column: Column, type_: Type) -> Shape:
     """Returns a column's shape, made once: a long list is checked value by value.
 
@@ -110,7 +119,10 @@ def _declared_shape(column: Column, type_: Type) -> Shape:
         shape = replace(shape, sql_type="UUID")
     elif column.sql_type.upper().startswith("ENUM"):
         shape = replace(shape, sql_type=_enum_of(shape.values or ()))
-    return with_values_listed(shape)
+    is_enum = shape.sql_type.startswith("ENUM")
+    return with_values_listed(
+        replace(shape, stored=shape.sql_type if is_enum else column.sql_type.upper())
+    )
 
 
 def _enum_of(labels: tuple[Value, ...]) -> str:
@@ -157,7 +169,7 @@ def literal_shape(value: Value, type_: Type) -> Shape:
     check_literal(value, type_)
     if value is None:
         return Shape(type_, None, None, True, (None,))
-    ordered = type_ in (Type.INTEGER, Type.REAL, Type.DATE, Type.TIMESTAMP)
+    ordered = type_ in _ORDERED
     ends: tuple[Any, Any] = (value, value) if ordered else (None, None)
     scale = literal_scale(value) if type_ is Type.REAL and isinstance(value, float) else None
     return Shape(type_, *ends, nullable=False, values=(value,), scale=scale)
@@ -168,7 +180,7 @@ def listed_shape(type_: Type, values: tuple[Value, ...]) -> Shape:
     present: list[Any] = [v for v in values if v is not None]
     for value in present:
         check_literal(value, type_)
-    ordered = type_ in (Type.INTEGER, Type.REAL, Type.DATE, Type.TIMESTAMP) and present
+    ordered = type_ in _ORDERED and present
     ends: tuple[Any, Any] = (min(present), max(present)) if ordered else (None, None)
     nullable = len(present) < len(values)
     return Shape(type_, *ends, nullable, (*present, *((None,) if nullable else ())))
@@ -204,7 +216,8 @@ def union_of(shapes: list[Shape]) -> Shape:
     scales = [s.digits for s in typed]
     exact = [scale for scale in scales if scale is not None]
     scale = max(exact) if type_ is Type.REAL and len(exact) == len(scales) else None
-    return Shape(type_, *ends, nullable, values, scale)
+    stored = shapes[0].stored if len({s.stored for s in shapes}) == 1 else ""
+    return Shape(type_, *ends, nullable, values, scale, stored=stored)
 
 
 def one_type(shapes: tuple[Shape, ...], where: str) -> tuple[Shape, ...]:

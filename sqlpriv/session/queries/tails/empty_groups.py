@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from sqlpriv.answer.tails.tail_errors import TailInput
 from sqlpriv.plan.computed_columns import aggregates_in
 from sqlpriv.statements import tree as t
+from sqlpriv.statements.keywords import ROWS_ERROR
 
 _OVER_GROUPS = re.compile(
     r"\b(avg|mean|count|min|median|mode|quantile\w*|var\w*|stddev\w*)\s*\(", re.IGNORECASE
@@ -37,6 +38,11 @@ def empty_group_notes(text: str, inputs: Mapping[str, TailInput]) -> tuple[str, 
             groups += len(values)
     if not empty:
         return ()
+    if ROWS_ERROR in text:
+        return (
+            f"{empty:,} of {groups:,} listed groups are taken to have no rows, as their count is "
+            "within its half-width",
+        )
     return (
         f"{empty:,} of {groups:,} listed groups may have no rows, as their count is within its "
         "half-width; AVG, COUNT and MIN over groups count them, and HAVING COUNT(*) > … does not",

@@ -16,6 +16,7 @@ from sqlpriv.statements.keywords import (
     WHOLE_AVERAGE,
     WHOLE_QUOTIENT,
 )
+from sqlpriv.system import arrow
 
 MOST_CELLS = 1_000
 """Of the answers that a tail is rehearsed on: it is to take milliseconds."""
@@ -35,7 +36,9 @@ def with_made_up_numbers(rows: pa.Table, output: Output, least: int) -> pa.Table
     for place, item in enumerate(output.items):
         field = rows.schema.field(place)
         if aggregates_in(item) and (
-            pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
+            pa.types.is_integer(field.type)
+            or pa.types.is_floating(field.type)
+            or field.type == arrow.HUGEINT
         ):
             numbers = [least + 7 * place + n % 11 for n in range(rows.num_rows)]
             rows = rows.set_column(place, field, pa.array(numbers, field.type))

@@ -73,14 +73,13 @@ def null_rule(output: Output) -> tuple[str, ...]:
 def _named_recipes(output: Output) -> Iterator[tuple[str, Recipe]]:
     """Yields each aggregate's recipe, of the first marginal, with the first output that has it."""
     recipes = output.marginals[0].recipes if output.marginals else ()
+    names: dict[int, str] = {}
+    for name, item in zip(output.names, output.items, strict=True):
+        for number in aggregates_in(item):
+            names.setdefault(number, name)
     for number, recipe in enumerate(recipes):
-        names = [
-            name
-            for name, item in zip(output.names, output.items, strict=True)
-            if number in aggregates_in(item)
-        ]
-        if names:
-            yield names[0], recipe
+        if number in names:
+            yield names[number], recipe
 
 
 def _quantile_notices(plan: Plan, contract: TableContract) -> Iterator[str]:

@@ -118,8 +118,8 @@ def _next_batch(rows: int, have: int, drawn: int) -> int:
     """Returns how many rows to draw next: a fifth more than are missing at the share of wanted rows
     so far, LARGER times all that was drawn at most.
 
-    >>> _next_batch(100, 0, 10_000), _next_batch(100, 10, 10_000)
-    (100000, 108000)
+    >>> _next_batch(100, 0, 10_000), _next_batch(100, 20, 10_000)
+    (100000, 48000)
     """
     if not drawn:
         return max(FIRST_BATCH, min(2 * rows, MOST_UNMET))

@@ -82,6 +82,7 @@ class GroupedSelect:
     asks_for_rows: bool = True
     names_keys: bool = False
     counts: list[exp.Select] = field(default_factory=list)
+    _value_texts: set[str] = field(default_factory=set)
 
     def divide(self) -> tuple[exp.Select, exp.Select]:
         """Returns the private query, and the tail without its FROM.
@@ -333,8 +334,9 @@ class GroupedSelect:
         return value
 
     def _value_column(self, node: exp.Expr) -> exp.Column:
-        texts = [common_text(value) for value in self.values]
-        if common_text(node) not in texts:
+        text = common_text(node)
+        if text not in self._value_texts:
+            self._value_texts.add(text)
             self.values.append(node.copy())
         return exp.column(duckdb_name(node), quoted=True)
 

@@ -42,7 +42,6 @@ from sqlpriv.dialect.division.row_sets import (
     with_rows_grouped,
 )
 from sqlpriv.dialect.division.unit_windows import RowNames, with_windows_joined
-from sqlpriv.dialect.division.written_rows import with_written_rows
 from sqlpriv.dialect.marks import clauses_mark, duckdb_text, marked_name
 from sqlpriv.dialect.reading.parsed_query import ParsedQuery
 from sqlpriv.errors import Refused
@@ -66,6 +65,7 @@ def divide(
     run_public: RunPublic = lambda *_: None,
     columns_of: ColumnsOf = lambda _: None,
     rewrite: Rewrite = lambda *_: None,
+    write_rows: Rewrite = lambda *_: None,
 ) -> Division | Refused | None:
     """Returns a statement in parts.
 
@@ -78,6 +78,7 @@ def divide(
         run_public: Runs a query over public tables.
         columns_of: The lower-case columns of a stored table, by its lower-case name.
         rewrite: Writes forms of SQL in the query as others, before it is parted.
+        write_rows: The same of rows that the query writes, after public rows are written out.
 
     Returns:
         The parts; why a part of the right form was refused; None where there is no such form.
@@ -93,7 +94,7 @@ def divide(
     with_rows_grouped(divider.root, divider.reads_private)
     with_neighbours_joined(divider.root, row_names, divider.reads_private)
     with_public_rows(divider.root, divider.reads_private, run_public)
-    overlapping = with_written_rows(divider.root, divider.reads_private)
+    overlapping = write_rows(divider.root, divider.reads_private)
     missing_row = with_windows_joined(divider.root, row_names, divider.reads_private)
     divider.refusal = unchanged or overlapping or missing_row
     try:

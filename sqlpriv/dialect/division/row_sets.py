@@ -1,4 +1,4 @@
-"""UNION, INTERSECT and EXCEPT of private rows, DISTINCT ON and PIVOT (…) as queries with groups.
+"""UNION, INTERSECT and EXCEPT of private rows, DISTINCT ON as queries with groups.
 
     SELECT person FROM a INTERSECT SELECT person FROM b
     ──► SELECT person FROM (
@@ -12,9 +12,6 @@
 
     SELECT DISTINCT educ, MEDIAN(age) OVER (PARTITION BY educ) FROM people
     ──► SELECT educ, MEDIAN(age) FROM people GROUP BY educ
-
-    (SELECT educ, sex, age FROM people) PIVOT (AVG(age) FOR sex IN ('F', 'M'))
-    ──► (SELECT educ, AVG(age) FILTER (WHERE sex = 'F') AS "F", … GROUP BY educ)
 
 GROUP BY takes NULLs together as set operations do. Whether the groups are of one unit each, and so
 may be made, is for the planner to tell. Set operations of answers are left to the tail.
@@ -33,8 +30,6 @@ from sqlpriv.dialect.marks import (
     MARK,
     clauses_mark,
     duckdb_call,
-    duckdb_text,
-    marked_name,
     row_count,
 )
 
@@ -52,7 +47,7 @@ def with_rows_grouped(root: exp.Expr, reads_private: Callable[[exp.Expr], bool])
     grouped: set[int] = set()
     for node in reversed(list(root.find_all(exp.SetOperation))):
         sides = (node.left, node.right)
-        raw = any(_has_raw_rows(side) or id(side) in grouped for side in sides)
+        raw = any(has_raw_rows(side) or id(side) in grouped for side in sides)
         if _is_outermost(node, root) or not raw or not reads_private(node):
             continue
         if (written := _as_groups(node)) is not None:
@@ -64,10 +59,6 @@ def with_rows_grouped(root: exp.Expr, reads_private: Callable[[exp.Expr], bool])
             if not _is_outermost(select, root):
                 _write_distinct_on(select)
                 _write_distinct_windows(select)
-    for pivot in list(root.find_all(exp.Pivot)):
-        source = pivot.parent
-        if isinstance(source, exp.Subquery | exp.Table) and pivot.args.get("fields"):
-            _write_pivot(source, pivot)
 
 
 def _is_outermost(node: exp.Expr, root: exp.Expr) -> bool:
@@ -85,7 +76,7 @@ def select_keys_alone(query: exp.Expr) -> None:
     once = isinstance(around, exp.In | exp.Exists) or (
         isinstance(around, exp.SetOperation) and around.args.get("distinct")
     )
-    if not (once and isinstance(select, exp.Select) and _has_raw_rows(select)):
+    if not (once and isinstance(select, exp.Select) and has_raw_rows(select)):
         return
     if isinstance(around, exp.Exists):
         price = [item for item in select.expressions if clauses_mark(item)]
@@ -111,11 +102,11 @@ def needs_keys_of_rows(query: exp.Expr) -> bool:
     )
 
 
-def _has_raw_rows(query: exp.Expr) -> bool:
+def has_raw_rows(query: exp.Expr) -> bool:
     """Returns whether a query gives rows as they are stored, or a side of it does."""
     query = query.unnest() if isinstance(query, exp.Subquery) else query
     if isinstance(query, exp.SetOperation):
-        return _has_raw_rows(query.left) or _has_raw_rows(query.right)
+        return has_raw_rows(query.left) or has_raw_rows(query.right)
     own = own_nodes(query)
     return isinstance(query, exp.Select) and not (
         query.args.get("group") or any(map(is_aggregate, own))
@@ -127,7 +118,7 @@ def _has_raw_rows(query: exp.Expr) -> bool:
 
 def _as_groups(node: exp.SetOperation) -> exp.Select | None:
     """Returns a set operation as a query with groups; None where it keeps repeated rows."""
-    names = _names_of(node)
+    names = output_names_of(node)
     if names is None or not node.args.get("distinct") or node.args.get("by_name"):
         return None
     if any(node.args.get(name) for name in ("order", "limit", "offset", "with_")):
@@ -178,32 +169,6 @@ def subquery_of(query: exp.Expr, alias: str, names: list[str] | None = None) -> 
     )
 
 
-def _names_of(query: exp.Expr) -> list[str] | None:
-    """Returns the names of a query's columns; None where they cannot be told without the vault."""
-    query = query.unnest() if isinstance(query, exp.Subquery) else query
-    if isinstance(query, exp.SetOperation):
-        return _names_of(query.left)
-    if not isinstance(query, exp.Select):
-        return None
-    items = [item for item in query.expressions if not clauses_mark(item)]
-    if len(items) == 1 and isinstance(items[0], exp.Star) and not query.args.get("joins"):
-        source = query.args["from_"].this if query.args.get("from_") else None
-        if isinstance(source, exp.Table) and (cte := common_table(source)) is not None:
-            return _names_in_alias(cte.args["alias"]) or _names_of(cte.this)
-        if isinstance(source, exp.Subquery):
-            return _names_in_alias(source.args.get("alias")) or _names_of(source.this)
-        return None
-    names = [output_name(item).partition(MARK)[0] for item in items]
-    has_star = any(isinstance(item, exp.Star) or item.is_star for item in items)
-    return names if not has_star and len({*map(str.lower, names)}) == len(names) else None
-
-
-def _names_in_alias(alias: exp.Expr | None) -> list[str]:
-    return (
-        [name.name.partition(MARK)[0] for name in alias.args.get("columns") or ()] if alias else []
-    )
-
-
 # --- DISTINCT ON ---
 
 
@@ -251,7 +216,7 @@ def _write_windows_as_groups(select: exp.Select) -> None:
 
 def _write_distinct_windows(select: exp.Select) -> None:
     """Writes SELECT DISTINCT with windows as the groups of a query that has the windows."""
-    names = _names_of(select) if has_distinct_rows(select) else None
+    names = output_names_of(select) if has_distinct_rows(select) else None
     if names is None or not any(isinstance(node, exp.Window) for node in own_nodes(select)):
         return
     if not any(select.args.get(name) for name in ("order", "limit", "offset", "with_")):
@@ -261,52 +226,27 @@ def _write_distinct_windows(select: exp.Select) -> None:
         select.replace(exp.select(*columns).from_(rows).group_by(*columns))
 
 
-# --- PIVOT (…) behind a table ---
+def output_names_of(query: exp.Expr) -> list[str] | None:
+    """Returns the names of a query's columns; None where they cannot be told without the vault."""
+    query = query.unnest() if isinstance(query, exp.Subquery) else query
+    if isinstance(query, exp.SetOperation):
+        return output_names_of(query.left)
+    if not isinstance(query, exp.Select):
+        return None
+    items = [item for item in query.expressions if not clauses_mark(item)]
+    if len(items) == 1 and isinstance(items[0], exp.Star) and not query.args.get("joins"):
+        source = query.args["from_"].this if query.args.get("from_") else None
+        if isinstance(source, exp.Table) and (cte := common_table(source)) is not None:
+            return _names_in_alias(cte.args["alias"]) or output_names_of(cte.this)
+        if isinstance(source, exp.Subquery):
+            return _names_in_alias(source.args.get("alias")) or output_names_of(source.this)
+        return None
+    names = [output_name(item).partition(MARK)[0] for item in items]
+    has_star = any(isinstance(item, exp.Star) or item.is_star for item in items)
+    return names if not has_star and len({*map(str.lower, names)}) == len(names) else None
 
 
-def _write_pivot(source: exp.Subquery | exp.Table, pivot: exp.Pivot) -> None:
-    """Writes `source PIVOT (AVG(x) FOR k IN (…))` as a subquery that has the aggregates."""
-    fields, titles = pivot.args["fields"], pivot.args.get("columns") or []
-    if pivot.args.get("unpivot") or len(source.args["pivots"]) != 1 or len(fields) != 1:
-        return
-    field, group = fields[0], pivot.args.get("group")
-    aggregates = [item.unalias() for item in pivot.expressions]
-    read = [field.this, *aggregates]
-    used = {x.name.lower() for part in read for x in part.find_all(exp.Column)}
-    if group is not None:
-        keys = [key.copy() for key in group.expressions]
-    else:
-        star = exp.select("*").from_(source.copy())
-        star.args["from_"].this.set("pivots", None)
-        names = _names_of(star)
-        if names is None:
-            return  # all other columns of a stored table, its unit's key among them
-        keys = [exp.column(n, quoted=True) for n in names if n.lower() not in used]
-    values = [x.this if isinstance(x, exp.PivotAlias) else x for x in field.expressions]
-    cells = [
-        exp.Filter(
-            this=aggregate.copy(),
-            expression=exp.Where(this=exp.EQ(this=field.this.copy(), expression=value.copy())),
-        )
-        for value in values
-        for aggregate in aggregates
-    ]
-    if len(cells) != len(titles) or not all(map(is_aggregate, aggregates)):
-        return
-    of_truths = [_truth_word(value) for value in values for _ in aggregates]
-    outputs = [
-        exp.alias_(cell, word + title.name.partition(MARK)[0], quoted=True)
-        for cell, title, word in zip(cells, titles, of_truths, strict=True)
-    ]
-    alias = pivot.args.get("alias") or exp.TableAlias(this=exp.to_identifier("__pivot"))
-    inner = source.copy()
-    inner.set("pivots", None)
-    select = exp.select(*(key.copy() for key in keys), *outputs).from_(inner)
-    select = select.group_by(*keys) if keys else select
-    source.replace(exp.Subquery(this=select, alias=alias.copy()))
-
-
-def _truth_word(value: exp.Expr) -> str:
-    """Returns the name of a column of TRUE or FALSE, which sqlglot leaves out; '' of others."""
-    is_truth = isinstance(value, exp.Boolean) or marked_name(value)
-    return duckdb_text(value).lower() if is_truth else ""
+def _names_in_alias(alias: exp.Expr | None) -> list[str]:
+    return (
+        [name.name.partition(MARK)[0] for name in alias.args.get("columns") or ()] if alias else []
+    )

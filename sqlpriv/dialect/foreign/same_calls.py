@@ -84,7 +84,15 @@ def _like_each(rewriter: TreeRewriter, node: exp.Expr, patterns: exp.Expr) -> ex
 
 
 def write_pivot(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
-    """PIVOT (AVG(x) FOR k IN ('a', 'b')), whose columns sqlglot names as the dialect does."""
+    """PIVOT (AVG(x) FOR k IN ('a', 'b')), whose columns sqlglot names as the dialect does, and
+    UNPIVOT, whose titles are the columns' names as the dialect stores them."""
+    if node.args.get("unpivot"):
+        rewriter.check_arguments(node, "expressions fields alias unpivot include_nulls")
+        for column in [x for field in node.args["fields"] for x in field.expressions]:
+            if rewriter.dialect == "snowflake" and isinstance(column, exp.Column):
+                title = exp.Literal.string(column.name.partition(MARK)[0].upper())
+                column.replace(exp.PivotAlias(this=column.copy(), alias=title))
+        return node
     named = "columns identify_pivot_strings prefixed_pivot_columns pivot_column_naming"
     rewriter.check_arguments(node, f"expressions fields group alias {named}")
     if rewriter.dialect == "tsql":  # IN ([a], [b]) are texts

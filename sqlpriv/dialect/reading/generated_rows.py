@@ -1,9 +1,15 @@
-"""Functions in FROM that write rows, `generate_series(0, 3)` or `UNNEST([1, 2])`, as VALUES."""
+"""What writes rows, `generate_series(0, 3)` or `UNNEST([a, b])`, as VALUES in FROM.
+
+SELECT person, unnest([home, work]) AS city FROM people
+SELECT person, city FROM people LATERAL VIEW explode(array(home, work)) v AS city
+SELECT person, f.value AS city FROM people, LATERAL FLATTEN(ARRAY_CONSTRUCT(home, work)) f
+──► SELECT person, city FROM people CROSS JOIN (VALUES (home), (work)) AS v (city)
+"""
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from sqlglot import exp
 
@@ -14,6 +20,9 @@ from sqlpriv.dialect.tokens import Token
 MOST = 1_000
 """Rows that are written."""
 _LAST_LEFT_OUT = ("range",)
+_BARE = {"expressions", "kind"}
+_LISTS = ("array", "array_construct", "list_value", "array_value")
+_EXPLODED = ("explode", "unnest")
 _SERIES = ("generate_series", "generate_array", "generate_date_array", "sequence", *_LAST_LEFT_OUT)
 
 
@@ -26,6 +35,9 @@ def write_rows(tree: exp.Expr, dialect: str, token: Token) -> None:
             column's name, too.
         token: Any of its tokens, for a refusal of an interval.
     """
+    for select in list(tree.find_all(exp.Select)):
+        _write_laterals(select)
+        _write_listed_output(select)
     for node in list(tree.find_all(exp.Unnest, exp.Table)):
         if not isinstance(node.parent, exp.From | exp.Join):
             continue
@@ -46,10 +58,102 @@ def write_rows(tree: exp.Expr, dialect: str, token: Token) -> None:
         node.replace(exp.Values(expressions=rows, alias=table))
 
 
+def _write_laterals(select: exp.Select) -> None:
+    """Writes LATERAL VIEW, FLATTEN and APPLY of values that are written as joins with VALUES."""
+    for lateral in list(select.args.get("laterals") or ()):
+        if (rows := _lateral_rows(lateral)) is not None:
+            lateral.pop()
+            select.append("joins", exp.Join(this=rows, kind="CROSS"))
+    for join in select.args.get("joins") or ():
+        lateral, side = join.this, join.side
+        rows = _lateral_rows(lateral)
+        if rows is None or side not in ("", "LEFT"):
+            continue
+        if lateral.args.get("cross_apply") is False:
+            join.set("side", "LEFT")
+            join.set("on", exp.true())
+        elif not side and not join.args.get("on"):
+            join.set("kind", "CROSS")
+        join.set("this", rows)
+
+
+def _lateral_rows(lateral: exp.Expr) -> exp.Values | None:
+    """Returns the rows that a lateral part of FROM writes; None where it does something else."""
+    source, alias = lateral.this, lateral.args.get("alias")
+    inside = source.this if isinstance(source, exp.Subquery) else source
+    if alias is None or not isinstance(lateral, exp.Lateral | exp.Subquery):
+        return None
+    if isinstance(inside, exp.Values) and isinstance(lateral, exp.Lateral):
+        return exp.Values(expressions=inside.expressions, alias=alias.copy())
+    if isinstance(inside, exp.Select) and {k for k, v in inside.args.items() if v} <= _BARE:
+        return _unnested_rows(inside.expressions, alias)
+    name = function_name(source)
+    values = _list_values(source.expressions[0]) if name and len(source.expressions) == 1 else None
+    if values is None or not alias.args.get("this"):
+        return None
+    columns = [column.copy() for column in alias.columns]
+    rows = [[value] for value in values]
+    if name == "flatten":
+        columns = [exp.to_identifier("index"), exp.to_identifier("value")]
+        rows = [[exp.Literal.number(at), value] for at, value in enumerate(values)]
+    elif name != "explode" or len(columns) > 1:
+        return None
+    table = exp.TableAlias(this=alias.this.copy(), columns=columns or [exp.to_identifier("col")])
+    return exp.Values(expressions=[exp.Tuple(expressions=row) for row in rows], alias=table)
+
+
+def _unnested_rows(outputs: Sequence[exp.Expr], alias: exp.TableAlias) -> exp.Values | None:
+    """Returns the rows of `SELECT unnest([a, b]) AS x`, one list; None of other outputs."""
+    values = _unnested_values(outputs[0].unalias()) if len(outputs) == 1 else None
+    if values is None or not alias.args.get("this"):
+        return None
+    columns = [column.copy() for column in alias.columns]
+    columns = columns or [exp.to_identifier(outputs[0].alias or "unnest")]
+    table = exp.TableAlias(this=alias.this.copy(), columns=columns)
+    return exp.Values(expressions=[exp.Tuple(expressions=[x]) for x in values], alias=table)
+
+
+def _write_listed_output(select: exp.Select) -> None:
+    """Writes outputs `unnest([a, b])` as columns of one join with VALUES: they go side by side."""
+    lists = {
+        at: values
+        for at, item in enumerate(select.expressions)
+        if (values := _unnested_values(item.unalias())) is not None
+    }
+    lengths = {len(values) for values in lists.values()}
+    if len(lengths) != 1 or select.args.get("from_") is None or select.args.get("group"):
+        return
+    names = {at: f"__listed{at}" for at in lists}
+    for at, name in names.items():
+        item = select.expressions[at]
+        column = exp.column(name, table="__listed", quoted=True)
+        title = item.alias if isinstance(item, exp.Alias) else "unnest"
+        item.replace(exp.alias_(column, title, quoted=True))
+    rows = [exp.Tuple(expressions=list(row)) for row in zip(*lists.values(), strict=True)]
+    columns = [exp.to_identifier(name, quoted=True) for name in names.values()]
+    alias = exp.TableAlias(this=exp.to_identifier("__listed", quoted=True), columns=columns)
+    select.append("joins", exp.Join(this=exp.Values(expressions=rows, alias=alias), kind="CROSS"))
+
+
+def _unnested_values(node: exp.Expr) -> list[exp.Expr] | None:
+    """Returns what `unnest([a, b])` makes rows of; None of anything else."""
+    args = node.expressions if function_name(node) in _EXPLODED else [node.this]
+    is_call = isinstance(node, exp.Explode) or function_name(node) in _EXPLODED
+    return _list_values(args[0]) if is_call and len(args) == 1 else None
+
+
+def _list_values(node: exp.Expr) -> list[exp.Expr] | None:
+    """Returns the values that a list is written of; None where it is another, or none."""
+    node = node.expression if isinstance(node, exp.Kwarg) else node
+    if isinstance(node, exp.Array) or function_name(node) in _LISTS:
+        return list(node.expressions) or None
+    return None
+
+
 def _values(call: exp.Expr, token: Token) -> list[exp.Expr] | None:
     """Returns what a list or a function of literals holds; None where that is not written."""
-    if isinstance(call, exp.Array):
-        return call.expressions or None
+    if (values := _list_values(call)) is not None:
+        return values
     ends = call.expressions if function_name(call) in _SERIES else []
     is_open = function_name(call) in _LAST_LEFT_OUT
     numbers = [number for number in map(_whole, ends) if number is not None]

@@ -120,7 +120,16 @@ def unite(parts: Sequence[Rows], alias: str, place: t.Source, naming: Naming) ->
     for i, new in enumerate(names.values()):
         shapes = [rows.binder.scope[c[i].lower()] for rows, c in zip(parts, columns, strict=True)]
         scope[new] = union_of(shapes)
-    exprs = [(rows.relation, tuple(map(a.Col, c))) for rows, c in zip(parts, columns, strict=True)]
+    exprs = [
+        (
+            rows.relation,
+            tuple(
+                _united_value(column, rows.binder.scope[column.lower()], scope[new].type)
+                for column, new in zip(c, scope, strict=True)
+            ),
+        )
+        for rows, c in zip(parts, columns, strict=True)
+    ]
     ids = {
         new: frozenset.intersection(
             *(
@@ -139,6 +148,13 @@ def unite(parts: Sequence[Rows], alias: str, place: t.Source, naming: Naming) ->
     leaves = dict.fromkeys(scope, naming.new_part()) if parts[0].private else {}
     relation = a.Union(tuple(names.values()), tuple(exprs))
     return Rows(relation, rename_columns(binder, names, alias), leaves)
+
+
+def _united_value(column: str, shape: Shape, united: Type) -> a.Expr:
+    """Returns a column of one part of a UNION: one that is always NULL is a NULL of the type that
+    the other parts have."""
+    is_null = shape.values == (None,) and shape.type is not united
+    return a.Lit(None, united) if is_null else a.Col(column)
 
 
 def aggregate_per_unit(

@@ -107,6 +107,7 @@ class ProgramCompiler:
         from sqlpriv.dialect.division.divide import divide  # sqlglot, where needed
         from sqlpriv.dialect.division.parts import Division
         from sqlpriv.dialect.division.rewrites.rewrite_joins import rewrite_joins
+        from sqlpriv.dialect.division.row_sources.written_rows import with_written_rows
 
         steps_of: dict[str, list[PrivateStep]] = {}
         levels_of: dict[str, pa.Table] = {}
@@ -147,6 +148,7 @@ class ProgramCompiler:
             run_public,
             self._columns_of,
             rewrite_joins(self._columns_of, self._row_names, run_public, self._types_of),
+            partial(with_written_rows, columns_of=self._columns_of),
         )
         if not isinstance(division, Division):
             return too_large[0] if too_large else division

@@ -52,7 +52,7 @@ from sqlpriv.dialect.division.rewrites.aggregates_by_key import (
 )
 from sqlpriv.dialect.division.rewrites.rows_without_partner import adds_nothing_without_partner
 from sqlpriv.dialect.division.rewrites.spine_rows import has_one_row_a_group, spine_as_values
-from sqlpriv.dialect.division.written_rows import ROW_WITHOUT_PARTNER
+from sqlpriv.dialect.division.row_sources.written_rows import ROW_WITHOUT_PARTNER
 from sqlpriv.dialect.marks import SHOWN_NAME, clauses_mark, duckdb_name, marked_name
 from sqlpriv.errors import Refused
 

@@ -16,6 +16,7 @@ from sqlpriv.dialect.division.rewrites.lateral_rows import with_lateral_columns
 from sqlpriv.dialect.division.rewrites.public_partners import with_partners_tested
 from sqlpriv.dialect.division.rewrites.row_free import TypesOf, without_stored_rows
 from sqlpriv.dialect.division.rewrites.top_groups import with_top_groups
+from sqlpriv.dialect.division.row_sources.pivoted_rows import with_pivots_written
 from sqlpriv.dialect.division.unit_windows import RowNames
 from sqlpriv.errors import Refused
 
@@ -34,6 +35,7 @@ def rewrite_joins(
 
     def rewrite(root: exp.Expr, reads_private: Callable[[exp.Expr], bool]) -> Refused | None:
         without_stored_rows(root, types_of)
+        with_pivots_written(root)
         with_top_groups(root, reads_private, columns_of, row_names)
         with_lateral_columns(root, reads_private, columns_of)
         with_averages_in_place(root, reads_private, columns_of, row_names)

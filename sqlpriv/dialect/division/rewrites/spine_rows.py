@@ -18,7 +18,7 @@ from sqlpriv.dialect.common_tables import used_common_tables
 from sqlpriv.dialect.division.parts import NotDivisible, stored_tables
 from sqlpriv.dialect.division.public_rows import RunPublic, rows_as_values
 from sqlpriv.dialect.division.row_sets import subquery_of
-from sqlpriv.dialect.division.written_rows import MOST
+from sqlpriv.dialect.division.row_sources.written_rows import MOST
 from sqlpriv.dialect.marks import duckdb_text, marked_name, row_count
 
 _ROWS = "__rows"

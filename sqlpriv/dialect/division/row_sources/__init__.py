@@ -1,0 +1,1 @@
+"""Parts of FROM that write rows, or turn columns and rows into one another."""

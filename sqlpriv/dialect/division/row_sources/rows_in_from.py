@@ -1,0 +1,219 @@
+"""Rows that a part of FROM writes, and whether several of them may meet one row."""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from sqlpriv.dialect.common_tables import alias_of, common_table
+from sqlpriv.dialect.division.named_terms import conjuncts_of, is_aggregate
+from sqlpriv.dialect.division.parts import own_nodes
+from sqlpriv.dialect.marks import MARK, marked_name
+
+_BARE = {"expressions", "kind"}
+_LESS = {exp.LT: True, exp.LTE: False}
+_MORE = {exp.GT: True, exp.GTE: False}
+
+
+@dataclass(frozen=True)
+class WrittenRows:
+    """Written rows, behind an alias: the names of their columns, and their values."""
+
+    alias: str
+    columns: list[str]
+    rows: list[list[exp.Expr]]
+
+    def column(self, node: exp.Expr) -> int | None:
+        """Returns which of the columns an expression is; None of any other."""
+        if not isinstance(node, exp.Column) or marked_name(node):
+            return None
+        if node.table.lower() not in ("", self.alias) or node.name.lower() not in self.columns:
+            return None
+        return self.columns.index(node.name.lower())
+
+    def at(self, node: exp.Expr, row: list[exp.Expr]) -> exp.Expr:
+        """Returns an expression with the values of one row in the places of its columns."""
+
+        def value(part: exp.Expr) -> exp.Expr:
+            place = self.column(part)
+            return part if place is None else as_operand(row[place])
+
+        return node.copy().transform(value)
+
+    def value_of(self, node: exp.Expr, values: Sequence[exp.Expr]) -> exp.Expr:
+        """Returns what stands for a node: for one of the columns its value, else itself."""
+        place = self.column(node)
+        return node if place is None else values[place].copy()
+
+    def case(self, tests: Sequence[exp.Expr], place: int, is_kept: bool) -> exp.Expr:
+        """Returns the value of one column beside a row that meets one of the written rows.
+
+        Args:
+            tests: For each written row whether it is met.
+            place: Which of the columns.
+            is_kept: A row may meet none of them, and the value is NULL.
+        """
+        values = [as_operand(row[place]) for row in self.rows]
+        last = None if is_kept else values.pop()
+        ifs = [exp.If(this=test.copy(), true=x) for test, x in zip(tests, values, strict=False)]
+        return exp.Case(ifs=ifs, default=last) if ifs or last is None else last
+
+    def parts_by(self, on: exp.Expr) -> list[WrittenRows]:
+        """Returns the rows in as few parts as one pass finds: a row that passes ON meets at most
+        one written row of each part."""
+        parts: list[WrittenRows] = []
+        for row in self.rows:
+            for place, part in enumerate(parts):
+                wider = replace(self, rows=[*part.rows, row])
+                if is_apart(on, wider):
+                    parts[place] = wider
+                    break
+            else:
+                parts.append(replace(self, rows=[row]))
+        return parts
+
+
+def union_all(queries: Sequence[exp.Query]) -> exp.Query:
+    """Returns the rows of all queries, one after another."""
+    first, *others = queries
+    for query in others:
+        first = exp.Union(this=first, expression=query, distinct=False)
+    return first
+
+
+def as_operand(value: exp.Expr) -> exp.Expr:
+    """Returns a copy of a value that may stand anywhere in an expression."""
+    simple = not own_nodes(value)[1:] or isinstance(value, exp.Column | exp.Cast | exp.Paren)
+    return value.copy() if simple else exp.Paren(this=value.copy())
+
+
+def written_rows_of(source: exp.Expr) -> WrittenRows | None:
+    """Returns the rows that a part of FROM writes; None where it does something else."""
+    alias = alias_of(source)
+    names = source.args["alias"].columns if source.args.get("alias") else []
+    if isinstance(source, exp.Table) and (cte := common_table(source)) is not None:
+        names = names or cte.args["alias"].columns
+        source = cte.this
+    if isinstance(source, exp.Subquery):
+        source = source.this
+    if isinstance(source, exp.Select) and source.expressions == [exp.Star()]:
+        inner = source.args.get("from_")
+        clauses = [name for name, value in source.args.items() if value]
+        if inner is None or {*clauses} - {"expressions", "from_", "kind"}:
+            return None
+        names = names or (inner.this.args["alias"].columns if inner.this.args.get("alias") else [])
+        source = inner.this
+    if isinstance(source, exp.SetOperation):
+        names, source = names or _names_of_rows(source), _united_rows(source) or source
+    if not isinstance(source, exp.Values) or not alias:
+        return None
+    rows = [list(row.expressions) for row in source.expressions if isinstance(row, exp.Tuple)]
+    columns = [name.name.partition(MARK)[0].lower() for name in names]
+    width = len(rows[0]) if rows else 0
+    columns += [f"col{i}" for i in range(len(columns), width)]
+    plain = not any(map(_takes_rows, (x for row in rows for value in row for x in value.walk())))
+    if not rows or any(len(row) != width for row in rows) or not plain:
+        return None
+    return WrittenRows(alias, columns, rows)
+
+
+def _takes_rows(node: exp.Expr) -> bool:
+    """Returns whether an expression is of several rows, and no value of one."""
+    return isinstance(node, exp.Query | exp.Window | exp.Explode) or is_aggregate(node)
+
+
+def _united_rows(union: exp.SetOperation) -> exp.Values | None:
+    """Returns `SELECT 'a', 1 UNION ALL SELECT 'b', 2` as VALUES; None where a part reads rows."""
+    rows: list[exp.Expr] = []
+    parts: list[exp.Expr] = [union]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, exp.Union) and not part.args.get("distinct"):
+            parts += [part.right, part.left]
+        elif isinstance(part, exp.Select) and {k for k, v in part.args.items() if v} <= _BARE:
+            rows.append(exp.Tuple(expressions=[x.unalias().copy() for x in part.expressions]))
+        else:
+            return None
+    return exp.Values(expressions=rows)
+
+
+def _names_of_rows(union: exp.SetOperation) -> list[exp.Expr]:
+    """Returns the names that the first SELECT of a union gives to columns."""
+    first: exp.Expr = union
+    while isinstance(first, exp.SetOperation):
+        first = first.left
+    names = [item.alias_or_name for item in first.expressions]
+    return [exp.to_identifier(name or f"col{i}") for i, name in enumerate(names)]
+
+
+def is_apart(on: exp.Expr, rows: WrittenRows) -> bool:
+    """Returns whether at most one of the rows passes ON, whatever else it is about."""
+    if len(rows.rows) == 1:
+        return True
+    ends: dict[str, dict[bool, tuple[int, bool]]] = {}
+    for test in conjuncts_of(on):
+        for side, other in _sides(test):
+            place = rows.column(other.this if _is_day(other) else other)
+            if place is None or any(rows.column(c) is not None for c in side.find_all(exp.Column)):
+                continue
+            values = [_comparable(row[place]) for row in rows.rows]
+            if _is_day(other) and not all(isinstance(value, dt.date) for value in values):
+                continue
+            one_type = len({*map(type, values)}) == 1 and None not in values
+            if isinstance(test, exp.EQ) and one_type and len({*values}) == len(values):
+                return True
+            above = type(test) in (_MORE if side is test.this else _LESS)
+            below = type(test) in (_LESS if side is test.this else _MORE)
+            if above or below:
+                strict = isinstance(test, exp.LT | exp.GT)
+                ends.setdefault(side.sql("duckdb").lower(), {})[above] = (place, strict)
+        if isinstance(test, exp.Between):
+            low, high = rows.column(test.args["low"]), rows.column(test.args["high"])
+            if low is not None and high is not None:
+                key = test.this.sql("duckdb").lower()
+                ends[key] = {True: (low, False), False: (high, False)}
+    return any(_do_not_overlap(pair, rows) for pair in ends.values() if len(pair) == 2)
+
+
+def _do_not_overlap(pair: dict[bool, tuple[int, bool]], rows: WrittenRows) -> bool:
+    (low, open_low), (high, open_high) = pair[True], pair[False]
+    spans = []
+    for row in rows.rows:
+        try:
+            spans.append((float(row[low].sql("duckdb")), float(row[high].sql("duckdb"))))
+        except ValueError:
+            return False
+    spans.sort()
+    strict = open_low or open_high
+    pairs = itertools.pairwise(spans)
+    return all(a[1] <= b[0] if strict else a[1] < b[0] for a, b in pairs)
+
+
+def _sides(test: exp.Expr) -> Iterator[tuple[exp.Expr, exp.Expr]]:
+    if type(test) in (exp.EQ, *_LESS, *_MORE):
+        yield test.this, test.expression
+        yield test.expression, test.this
+
+
+def _is_day(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Cast) and node.to.this is exp.DType.DATE
+
+
+def _comparable(value: exp.Expr) -> int | str | dt.date | None:
+    """Returns a whole number, a day, or a text as any collation may see it; None of all other
+    values: what is equal to them is not told by how they are written."""
+    if _is_day(value) and isinstance(value.this, exp.Literal):
+        try:
+            return dt.date.fromisoformat(value.this.name)
+        except ValueError:
+            return None
+    sign, literal = (-1, value.this) if isinstance(value, exp.Neg) else (1, value)
+    if not isinstance(literal, exp.Literal):
+        return None
+    if literal.is_string:
+        return literal.name.casefold()
+    return sign * int(literal.name) if literal.name.isdecimal() else None

@@ -1,0 +1,333 @@
+"""Rows that a statement writes itself, joined to private ones: VALUES become CASE, or UNION ALL.
+
+    SELECT v.label, COUNT(*) FROM people p JOIN (VALUES ('F', 'woman'), ('M', 'man')) v (sex, label)
+    ON v.sex = p.sex GROUP BY v.label
+    ──► SELECT CASE WHEN 'F' = p.sex THEN 'woman' ELSE 'man' END AS label, COUNT(*)
+        FROM people p WHERE ('F' = p.sex) OR ('M' = p.sex) GROUP BY CASE …
+
+That is the join where a private row meets one written row at most: where ON holds an equality with
+values that differ, or a range between ends that do not overlap. Where it may meet several, the
+written rows are parted so that it meets one of each part at most, and the table is read once for
+each part; so many times a unit's rows count:
+
+    SELECT v.least, COUNT(*) FROM people p JOIN (VALUES (18), (40)) v (least) ON p.age >= v.least
+    GROUP BY v.least
+    ──► SELECT p.__v_least AS least, COUNT(*)
+        FROM (SELECT *, 18 AS __v_least FROM people p WHERE p.age >= 18 UNION ALL
+              SELECT *, 40 AS __v_least FROM people p WHERE p.age >= 40) p GROUP BY p.__v_least
+
+Written rows before private ones, `FROM (VALUES …) v JOIN people p`, are that join turned around. So
+is their LEFT JOIN where a written row without a private one changes no aggregate: each aggregate is
+over a private column, and all other columns are written ones. `rewrites/kept_periods` comes before:
+what is left here has no GROUP BY, or a further join.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from sqlpriv.dialect.common_tables import alias_of
+from sqlpriv.dialect.division.joins.column_owners import column_names, columns_in, other_sources
+from sqlpriv.dialect.division.named_terms import conjuncts_of, is_aggregate
+from sqlpriv.dialect.division.outer_keys import ColumnsOf
+from sqlpriv.dialect.division.parts import NotDivisible, own_nodes
+from sqlpriv.dialect.division.row_sources.rows_in_from import (
+    WrittenRows,
+    is_apart,
+    union_all,
+    written_rows_of,
+)
+from sqlpriv.dialect.marks import MARK
+from sqlpriv.errors import Refused
+
+_HIDDEN = "__using_"
+_INNER = ("", "INNER", "OUTER", "CROSS")
+MOST = 400
+"""Written rows that a CASE is made of."""
+MOST_MET = 8
+"""Written rows that one row may meet: its table is read once for each, and a query scans 8."""
+OVERLAPPING = Refused(
+    "a row may meet several of the rows that are written here",
+    hint="join them by an equality with values that differ, or by ranges of numbers that do not "
+    "overlap: x BETWEEN v.low AND v.high; or ask for each: SELECT 2020, COUNT(*) … UNION ALL …",
+)
+ROW_WITHOUT_PARTNER = Refused(
+    "a written row without a private one would count here, and which these are is private",
+    hint="group by the written column, aggregate private ones (COUNT(t.id)), and filter in ON",
+)
+
+
+def with_written_rows(
+    root: exp.Expr, reads_private: Callable[[exp.Expr], bool], columns_of: ColumnsOf
+) -> Refused | None:
+    """Rewrites joins of private tables with rows that the statement writes.
+
+    Args:
+        root: Holds the query.
+        reads_private: Whether a part reads private rows.
+        columns_of: The columns of a stored table.
+
+    Returns:
+        Why such a join was left as it is; None where there is none.
+    """
+    refusal = None
+    for select in list(root.find_all(exp.Select)):
+        source = select.args.get("from_")
+        if source is None:
+            continue
+        try:
+            _put_private_first(select, reads_private)
+        except NotDivisible:
+            refusal = ROW_WITHOUT_PARTNER
+        for join in list(select.args.get("joins") or ()):
+            if (rows := written_rows_of(join.this)) is None or not reads_private(source.this):
+                continue
+            try:
+                _replace(select, join, rows, columns_of)
+            except NotDivisible:
+                refusal = OVERLAPPING
+    return refusal
+
+
+def _put_private_first(select: exp.Select, reads_private: Callable[[exp.Expr], bool]) -> None:
+    """Turns `written rows [LEFT] JOIN private` around, in place; other joins stay as they are.
+
+    Raises:
+        NotDivisible: A written row without a private one would count.
+    """
+    source, joins = select.args["from_"], select.args.get("joins") or []
+    rows = written_rows_of(source.this) if joins else None
+    if rows is None or not isinstance(joins[0].this, exp.Table) or not reads_private(joins[0].this):
+        return
+    if joins[0].side not in ("", "LEFT"):
+        return
+    if joins[0].side and not _adds_nothing(select, rows):
+        raise NotDivisible("a row that is kept")
+    written = source.this
+    source.set("this", joins[0].this)
+    for name, value in (("this", written), ("side", None), ("kind", None)):
+        joins[0].set(name, value)
+
+
+def _adds_nothing(select: exp.Select, rows: WrittenRows) -> bool:
+    """Returns whether written rows that are kept alone change no aggregate, and no group but that
+    of their own values."""
+    calls = [node for node in own_nodes(select) if is_aggregate(node)]
+    plain = [call for call in calls if not isinstance(call, exp.Filter | exp.WithinGroup)]
+    args = [next(iter(call.expressions), call) for call in plain]
+    args = [arg.expressions[0] if isinstance(arg, exp.Distinct) else arg for arg in args]
+    if not all(isinstance(arg, exp.Column) and rows.column(arg) is None for arg in args):
+        return False
+    named = {item.alias.lower() for item in select.expressions if item.alias}
+    group, where = select.args.get("group"), select.args.get("where")
+    keys = [
+        key
+        for key in (group.expressions if group else [])
+        if not (isinstance(key, exp.Column) and not key.table and key.name.lower() in named)
+    ]
+    columns = [
+        node
+        for part in (*select.expressions, *keys, *([where] if where else []))
+        for node in part.walk(prune=is_aggregate)
+        if isinstance(node, exp.Column)
+    ]
+    return bool(calls) and all(rows.column(column) is not None for column in columns)
+
+
+def _replace(select: exp.Select, join: exp.Join, rows: WrittenRows, columns_of: ColumnsOf) -> None:
+    """Takes a join out of a query: its rows become CASE, or a UNION where several meet one row."""
+    if join.side not in ("", "LEFT") or join.kind not in _INNER or join.method:
+        raise NotDivisible("another join")
+    if len(rows.rows) > MOST:
+        raise NotDivisible("many rows")
+    if any(item.is_star for item in select.expressions) and join is not select.args["joins"][-1]:
+        raise NotDivisible("their columns are amid those of other parts")
+    on, rows = _condition(join, rows)
+    if not join.side:
+        on = _all_of([*conjuncts_of(on), *_take_tests(select, rows)])
+    if is_apart(on, rows):
+        _write_case(select, join, rows, on)
+    else:
+        _write_union(select, join, rows, on, columns_of)
+
+
+def _take_tests(select: exp.Select, rows: WrittenRows) -> list[exp.Expr]:
+    """Takes the conditions on written rows out of WHERE: of an inner join they are as in ON."""
+    where = select.args.get("where")
+    tests = conjuncts_of(where and where.this)
+    taken = [
+        test
+        for test in tests
+        if any(rows.column(column) is not None for column in columns_in(test))
+        and not test.find(exp.Query)
+    ]
+    if taken:
+        left = [test for test in tests if not any(test is one for one in taken)]
+        select.set("where", exp.Where(this=_all_of(left)) if left else None)
+    return taken
+
+
+def _all_of(tests: Sequence[exp.Expr]) -> exp.Expr:
+    return exp.and_(*tests) if tests else exp.true()
+
+
+def _condition(join: exp.Join, rows: WrittenRows) -> tuple[exp.Expr, WrittenRows]:
+    """Returns what a join tests, and the rows as that test names their columns."""
+    using = [name.name for name in join.args.get("using") or ()]
+    if not using:
+        return join.args.get("on") or exp.true(), rows
+    hidden = {name.lower() for name in using}
+    columns = [f"{_HIDDEN}{c}" if c in hidden else c for c in rows.columns]
+    tests = (
+        exp.EQ(this=exp.column(name), expression=exp.column(f"{_HIDDEN}{name.lower()}"))
+        for name in using
+    )
+    return exp.and_(*tests), WrittenRows(rows.alias, columns, rows.rows)
+
+
+def _write_case(select: exp.Select, join: exp.Join, rows: WrittenRows, on: exp.Expr) -> None:
+    """Writes CASE where columns of the written rows stand, of which a row meets one at most."""
+    is_kept = join.side == "LEFT"
+    tests = [rows.at(on, row) for row in rows.rows]
+    cases = [rows.case(tests, place, is_kept) for place in range(len(rows.columns))]
+    _take_out(select, join, rows, cases)
+    if not is_kept:
+        select.where(exp.paren(exp.or_(*(test.copy() for test in tests))), copy=False)
+
+
+def _write_union(
+    select: exp.Select,
+    join: exp.Join,
+    rows: WrittenRows,
+    on: exp.Expr,
+    columns_of: ColumnsOf,
+) -> None:
+    """Joins a table with written rows by itself: what a row of it is beside each part of them, as
+    UNION ALL, stands in the table's place."""
+    holder, inside, outside = _holder(select, join, rows, on, columns_of)
+    is_kept = join.side == "LEFT"
+    if is_kept and outside:
+        raise NotDivisible("a row is kept by what other tables hold")
+    is_set = select.args.get("distinct") or isinstance(select.parent, exp.SetOperation)
+    if is_set and any(isinstance(x, exp.Column) and x.is_star for x in select.expressions):
+        raise NotDivisible("all columns of one part, without the written ones")
+    parts = rows.parts_by(inside)
+    if len(parts) > MOST_MET:
+        raise NotDivisible("a row may meet very many")
+    tests = [[rows.at(inside, row) for row in part.rows] for part in parts]
+    names = [f"__{rows.alias}_{column}" for column in rows.columns]
+    branches = []
+    for part, own_tests in zip(parts, tests, strict=True):
+        cases = [part.case(own_tests, place, is_kept) for place in range(len(names))]
+        outputs = [
+            exp.alias_(case, name, quoted=True) for case, name in zip(cases, names, strict=True)
+        ]
+        branch = exp.select(exp.Star(), *outputs).from_(holder.copy())
+        meets = exp.or_(*(test.copy() for test in own_tests))
+        if is_kept and part is parts[0]:  # a row that meets nothing is here
+            others = exp.or_(*(test.copy() for x in tests[1:] for test in x))
+            met = exp.Is(this=exp.paren(others), expression=exp.true())
+            meets = exp.or_(meets, exp.not_(met))
+        branches.append(branch.where(meets))
+    alias = exp.to_identifier(alias_of(holder), quoted=True)
+    places = [
+        exp.Column(this=exp.to_identifier(name, quoted=True), table=alias.copy()) for name in names
+    ]
+    _take_out(select, join, rows, places)
+    for test in outside:
+        select.where(test.transform(lambda node: rows.value_of(node, places)), copy=False)
+    holder.replace(exp.Subquery(this=union_all(branches), alias=exp.TableAlias(this=alias)))
+
+
+def _holder(
+    select: exp.Select, join: exp.Join, rows: WrittenRows, on: exp.Expr, columns_of: ColumnsOf
+) -> tuple[exp.Expr, exp.Expr, list[exp.Expr]]:
+    """Returns the part of FROM that written rows are joined with, what ON tests of it, and the
+    conditions of ON that are of other parts, too.
+
+    Raises:
+        NotDivisible: Rows of another part are kept, or it cannot be told whose columns are tested.
+    """
+    others = other_sources(select, join)
+    sides = [one.side for one in select.args["joins"] if one is not join]
+    if not {*sides} <= {"", "LEFT"} or on.find(exp.Query):
+        raise NotDivisible("rows are kept, or a query tests them")
+    values = [value for row in rows.rows for value in row]
+    best: tuple[exp.Expr, list[exp.Expr], list[exp.Expr]] | None = None
+    for source in others[:1] if any(sides) else others:
+        owners = _Owners(source, others, columns_of)
+        if not alias_of(source) or not all(map(owners.has_all, values)):
+            continue
+        tests = conjuncts_of(on)
+        inside = [test for test in tests if owners.has_all(test, rows)]
+        if best is None or len(inside) > len(best[1]):
+            outside = [test for test in tests if not any(test is one for one in inside)]
+            best = source, inside, outside
+    if best is None:
+        raise NotDivisible("columns of several parts of FROM")
+    return best[0], _all_of(best[1]), best[2]
+
+
+@dataclass(frozen=True)
+class _Owners:
+    """Whether columns are those of one part of FROM.
+
+    Args:
+        source: That part.
+        others: All parts, it among them.
+        columns_of: The columns of a stored table.
+    """
+
+    source: exp.Expr
+    others: Sequence[exp.Expr]
+    columns_of: ColumnsOf
+
+    def has_all(self, node: exp.Expr, rows: WrittenRows | None = None) -> bool:
+        """Returns whether all columns in an expression are the part's, or those of the rows."""
+        return all(
+            self._has(column)
+            for column in columns_in(node)
+            if rows is None or rows.column(column) is None
+        )
+
+    def _has(self, column: exp.Column) -> bool:
+        if column.table:
+            return column.table.lower() == alias_of(self.source)
+        if len(self.others) == 1:
+            return True
+        name = column.name.partition(MARK)[0].lower()
+        holders = [one for one in self.others if name in (column_names(one, self.columns_of) or ())]
+        return holders == [self.source]
+
+
+def _take_out(
+    select: exp.Select, join: exp.Join, rows: WrittenRows, values: Sequence[exp.Expr]
+) -> None:
+    """Takes a join out of a query, with a value where each column of the written rows stands."""
+
+    def value(part: exp.Expr) -> exp.Expr:
+        return rows.value_of(part, values)
+
+    joins = [other for other in select.args["joins"] if other is not join]
+    for other in joins:
+        if (tested := other.args.get("on")) is not None:
+            other.set("on", tested.transform(value))
+    select.set("joins", joins or None)
+    outputs = []
+    for item in select.expressions:
+        bare = isinstance(item, exp.Column) and rows.column(item) is not None
+        written = item.transform(value)
+        outputs.append(exp.alias_(written, item.name, quoted=True) if bare else written)
+        if isinstance(item, exp.Star):
+            outputs += [
+                exp.alias_(values[at].copy(), name, quoted=True)
+                for at, name in enumerate(rows.columns)
+                if not name.startswith(_HIDDEN)
+            ]
+    select.set("expressions", outputs)
+    for clause in ("where", "group", "having", "qualify", "order"):
+        if (part := select.args.get(clause)) is not None:
+            select.set(clause, part.transform(value))

@@ -14,7 +14,7 @@ SELECT age, COUNT(*) FROM people WHERE age > 95 AND age < 99 GROUP BY age;
 SELECT age, COUNT(*) FROM people WHERE 95 < age GROUP BY age;
 SELECT day, COUNT(*) FROM stays WHERE day > '2023-03-28' GROUP BY day;
 SELECT SUM(income) FROM people WHERE income > 5 AND income < 6;
-SELECT SUM(income), AVG(income) FROM people WHERE income > 990;
+SELECT SUM(income), AVG(income) FROM people WHERE income > 900;
 SELECT SUM(age) FROM people WHERE age > 98;
 SELECT COUNT(*) FROM people WHERE age > 98 AND age < 99;
 SELECT arrived::DATE AS d, COUNT(*) FROM stays WHERE arrived > '2023-04-01' GROUP BY 1 HAVING COUNT(*) > 0;

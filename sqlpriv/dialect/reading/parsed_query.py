@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
+from sqlglot.tokenizer_core import Token as GlotToken
 from sqlglot.tokenizer_core import TokenType as Type
 
 from sqlpriv.dialect import syntax
@@ -125,7 +126,7 @@ def parse_query(
     end = c.index if of_synthetic_table else len(c.tokens) - 1
     c.index = start
     try:
-        tree = _as_duckdb_reads(syntax.tree(without_pipes(cut.glots, c), c), c)
+        tree = _as_duckdb_reads(syntax.tree(_with_pivot_inside(without_pipes(cut.glots, c)), c), c)
         _read_strata(cut, c)
     except Refused as refusal:
         raise cut.refusal or refusal from None
@@ -157,6 +158,30 @@ def _as_duckdb_reads(tree: exp.Expr, c: TokenCursor) -> exp.Expr:
         if before != after:
             after.meta[SHOWN_NAME] = _name_in_duckdb(before, c)
     return tree
+
+
+def _with_pivot_inside(glots: Sequence[GlotToken]) -> Sequence[GlotToken]:
+    """Returns `PIVOT … ORDER BY x LIMIT 1`, which sqlglot does not read, as a query over it:
+    `SELECT * FROM (PIVOT …) ORDER BY x LIMIT 1`."""
+    first = glots[0]
+    if first.token_type not in (Type.PIVOT, Type.UNPIVOT):
+        return glots
+    depth = 0
+    for at, glot in enumerate(glots):
+        depth += (glot.token_type is Type.L_PAREN) - (glot.token_type is Type.R_PAREN)
+        if depth == 0 and glot.token_type in (Type.ORDER_BY, Type.LIMIT, Type.OFFSET):
+            opening = (
+                replacement_token(first, type_, text)
+                for type_, text in (
+                    (Type.SELECT, "SELECT"),
+                    (Type.STAR, "*"),
+                    (Type.FROM, "FROM"),
+                    (Type.L_PAREN, "("),
+                )
+            )
+            closing = replacement_token(glot, Type.R_PAREN, ")")
+            return [*opening, *glots[:at], closing, *glots[at:]]
+    return glots
 
 
 def _outputs(tree: exp.Expr) -> list[exp.Expr]:

@@ -46,4 +46,8 @@ SELECT trunc(price / 25) AS t, COUNT(*) AS n, SUM(price) AS s FROM sales WHERE p
 SELECT date_diff('day', d, ts::DATE) // 100 AS h, COUNT(*) AS n FROM odd WHERE ts::DATE >= d AND d >= DATE '1969-06-01' GROUP BY h;
 SELECT n, COUNT(*) AS people FROM (SELECT person, COUNT(DISTINCT day) AS n FROM stays GROUP BY person) WHERE n < 2 GROUP BY n
 -- plain
-SELECT * FROM (VALUES (1, 0))
+SELECT * FROM (VALUES (1, 0));
+SELECT amount > 10 AS c, COUNT(*) AS n FROM events WHERE amount > 0 GROUP BY c;
+SELECT upper(source) AS s, COUNT(*) AS n FROM events WHERE source LIKE '%p%' GROUP BY s;
+SELECT discount // 5 AS d, COUNT(*) AS n, AVG(discount) AS a FROM sales WHERE discount < 15 GROUP BY d;
+SELECT discount > 4 AS d, COUNT(*) AS n FROM sales WHERE NOT discount = 10 GROUP BY d

@@ -11,3 +11,6 @@ SELECT * FROM people PIVOT (COUNT(*) FOR sex IN ('F', 'M') GROUP BY educ);
 SELECT p.educ, p.M - p.F AS d FROM (SELECT educ, sex, income FROM people) PIVOT (SUM(income) FOR sex IN ('F', 'M')) AS p ORDER BY 1;
 SELECT * FROM (SELECT sex, age FROM people) PIVOT (AVG(age) FOR sex IN ('F', 'M'));
 SELECT * FROM (SELECT educ, sex, COUNT(*) AS n FROM people GROUP BY ALL) PIVOT (SUM(n) FOR sex IN ('F', 'M'));
+PIVOT (SELECT sex, region FROM people) ON region USING COUNT(*) GROUP BY sex ORDER BY sex DESC;
+PIVOT people ON sex USING AVG(age) AS a GROUP BY region ORDER BY region LIMIT 2 OFFSET 1;
+UNPIVOT (SELECT COUNT(*) AS a, SUM(age) AS b FROM people) ON a, b INTO NAME n VALUE v ORDER BY v DESC LIMIT 1

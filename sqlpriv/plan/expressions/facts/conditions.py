@@ -18,6 +18,8 @@ from sqlpriv.plan.expressions.facts.value_facts import Shape
 from sqlpriv.statements.keywords import TURNED
 
 _PART = "part "
+_COMPARISONS = ("=", "<>", "<", "<=", ">", ">=")
+"""A comparison of NULL passes no row, and neither does its negation."""
 
 
 def facts_after_where(
@@ -25,8 +27,8 @@ def facts_after_where(
 ) -> tuple[dict[str, Shape], frozenset[str]]:
     """Returns the columns' shapes behind a WHERE, and the columns that surely hold a value.
 
-    `IS NOT NULL` leaves no NULL. A comparison with a literal narrows a column's interval; that of a
-    number stays within the declared one.
+    `IS NOT NULL` leaves no NULL, and neither does a comparison, IN or LIKE. A comparison with a
+    literal narrows a column's interval; that of a number stays within the declared one.
 
     Args:
         predicate: The condition of WHERE.
@@ -36,14 +38,36 @@ def facts_after_where(
     for column, (low, high) in _comparison_ends(predicate, scope).items():
         facts[column] = facts[column].within(low, high)
     for part in flatten("and", predicate):
-        match part:
-            case a.Call("not", (a.Call("is null", (a.Col(name),)),)):
-                shape = facts[name.lower()]
-                values = shape.values and tuple(v for v in shape.values if v is not None)
-                facts[name.lower()] = replace(shape, nullable=False, values=values)
-                if shape.type is not Type.REAL:  # a NaN is not NULL, and no value either
-                    present.add(name.lower())
+        for name in _columns_with_values(part):
+            shape = facts[name]
+            values = shape.values and tuple(v for v in shape.values if v is not None)
+            facts[name] = replace(shape, nullable=False, values=values)
+            if shape.type is not Type.REAL:  # a NaN is not NULL, and no value either
+                present.add(name)
     return facts, frozenset(present)
+
+
+def _columns_with_values(condition: a.Expr) -> set[str]:
+    """Returns the columns, lower case, that are not NULL in any row that passes a condition.
+
+    >>> dear = a.Call(">", (a.Col("Cost"), a.Lit(9, Type.INTEGER)))
+    >>> _columns_with_values(dear), _columns_with_values(a.Call("is null", (a.Col("Cost"),)))
+    ({'cost'}, set())
+    """
+    match condition:
+        case a.Call("not", (a.Call("is null", (a.Col(name),)),)):
+            return {name.lower()}
+        case a.Call("not", (a.Call(op) as inside,)) if op in _COMPARISONS:
+            return _columns_with_values(inside)
+        case a.Call("not", (a.In() | a.Like() as inside,)):
+            return _columns_with_values(inside)
+        case a.Call(op, args) if op in _COMPARISONS:
+            return {arg.name.lower() for arg in args if isinstance(arg, a.Col)}
+        case a.In(a.Col(name), values) if None not in values:
+            return {name.lower()}
+        case a.Like(a.Col(name)):
+            return {name.lower()}
+    return set()
 
 
 def identities(contract: TableContract) -> dict[str, frozenset[str]]:

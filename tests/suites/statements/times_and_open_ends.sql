@@ -2,6 +2,8 @@ SELECT hour(wakes) AS h, COUNT(*) AS n FROM members GROUP BY h;
 SELECT hour(wakes) AS h, minute(wakes) // 30 AS half, COUNT(*) AS n FROM members WHERE wakes IS NOT NULL GROUP BY ALL;
 SELECT COUNT(*) AS n FROM members WHERE wakes BETWEEN TIME '05:30' AND TIME '06:15:00';
 SELECT hour(wakes) AS h, COUNT(*) AS n FROM members WHERE wakes >= TIME '06:00:00' GROUP BY h;
+SELECT hour(wakes) AS h, COUNT(*) AS n FROM members WHERE wakes < TIME '07:00:00' GROUP BY h;
+SELECT hour(wakes) AS h, COUNT(*) AS n FROM members WHERE wakes > TIME '05:59:59.999999' GROUP BY h;
 SELECT COUNT(DISTINCT wakes) AS n, AVG(hour(wakes)) AS a FROM members;
 SELECT floor(income) AS k, COUNT(*) AS n FROM people WHERE income < 25 GROUP BY k HAVING n > 0;
 SELECT floor(income / 100) * 100 AS k, COUNT(*) AS n FROM people WHERE income < 500 GROUP BY k;

@@ -18,6 +18,7 @@ from sqlpriv.plan.expressions.facts.value_facts import Shape
 from sqlpriv.statements.keywords import TURNED
 
 _PART = "part "
+_MIDDLE_DAY, _MICROSECOND = dt.date(2000, 1, 1), dt.timedelta(microseconds=1)
 _COMPARISONS = ("=", "<>", "<", "<=", ">", ">=")
 """A comparison of NULL passes no row, and neither does its negation."""
 
@@ -216,9 +217,12 @@ def _next_value(value: Any, sign: int, shape: Shape) -> Any:
     if shape.type is Type.REAL and shape.scale is not None and isinstance(value, int | float):
         is_one = round(value, shape.scale) == value
         return round(value + sign * 10**-shape.scale, shape.scale) if is_one else value
+    if isinstance(value, dt.time):
+        moment = dt.datetime.combine(_MIDDLE_DAY, value) + sign * _MICROSECOND
+        return moment.time() if moment.date() == _MIDDLE_DAY else value
     if not isinstance(value, dt.date):
         return value
-    step = dt.timedelta(microseconds=1) if isinstance(value, dt.datetime) else dt.timedelta(days=1)
+    step = _MICROSECOND if isinstance(value, dt.datetime) else dt.timedelta(days=1)
     return value if value in (type(value).min, type(value).max) else value + sign * step
 
 

@@ -212,14 +212,14 @@ class Reader(AbstractContextManager["Reader"]):
     @_silence_errors("the declaration could not be verified")
     def truths(self, sql: str, engine: str = DUCKDB.name) -> Any:
         """Returns the one row of a verifying query (owner's declarations), or of one that reads
-        public tables alone."""
-        self.prepare(sql, engine)
+        public tables alone; `prepare` comes before it."""
         return self._run_within_limit(sql, engine).fetchall()[0]
 
     @_silence_errors("the public table could not be read")
     def most_partners(self, sql: str, engine: str) -> int:
         """Returns the number of a `partner_count`, asked once for a state of the vault."""
         if (number := _PARTNERS.get((self.fingerprint, sql))) is None:
+            self.prepare(sql, engine)
             number = _PARTNERS[self.fingerprint, sql] = self.truths(sql, engine)[0]
         return number
 

@@ -93,8 +93,11 @@ class Kernel:
             return {"bounded": True, "constant": sorted(c.name.lower() for c in contract.columns)}
         key = reader.fingerprint, verifying(contract)
         if key not in self._verified:
-            self._verified = {k: v for k, v in self._verified.items() if k[0] == key[0]}
-            self._verified[key] = reader.truths(key[1], contract.engine)
+            reader.prepare(key[1], contract.engine)  # outside `truths`, which silences what it says
+            self._verified = {
+                **{k: v for k, v in self._verified.items() if k[0] == key[0]},  # of this state
+                key: reader.truths(key[1], contract.engine),
+            }
         bounded, *steady = self._verified[key]
         columns = zip(contract.columns, steady, strict=True)
         constant = {c.name.lower() for c, same in columns if same and c.domain is not None}

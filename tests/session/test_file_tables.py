@@ -13,6 +13,7 @@ import duckdb
 import psycopg
 import pytest
 
+import sqlpriv
 from sqlpriv.errors import DeclarationError, Error, OperationalError, ProgrammingError, ReadFailed
 from sqlpriv.kernel import reader
 from sqlpriv.kernel.reader import Reader
@@ -561,3 +562,15 @@ def test_an_iceberg_snapshot_is_pinned(session: Session, tmp_path: Path) -> None
     session.run(f"{pinned} SNAPSHOT {first.snapshot_id}")
     assert counts(session) == [5, 5]
     refused(session, f"{pinned} SNAPSHOT 1", DeclarationError, "cannot be read as Iceberg")
+
+
+def test_an_owner_is_told_that_spark_is_not_there(tmp_path: Path) -> None:
+    """The declaration is verified by Spark, whose errors may quote rows; ours say what is wrong."""
+    url = "spark://127.0.0.1:9"
+    people(tmp_path / "people.parquet", 10)
+    with sqlpriv.connect(tmp_path / "v.duckdb", role="owner", engine=url) as owner:
+        owner.execute(f"CREATE TABLE people FROM PARQUET '{tmp_path}/people.parquet'")
+        owner.execute("ALTER TABLE people ADD PRIVACY_KEY (id)")
+        owner.execute("ALTER TABLE people SET PRIVACY BOUND (rows_per_unit = 1)")
+        with pytest.raises(OperationalError, match=f"Spark cannot be reached at {url}"):
+            owner.execute("ALTER TABLE people SET PU")

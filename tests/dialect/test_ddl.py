@@ -149,7 +149,7 @@ def test_each_declaration_is_read(rest, action):
         ("ALTER c SET PRIVACY DOMAIN IN (a)", "a)", "expected a constant"),
         ("ALTER c SET PRIVACY DOMAIN BETWEEN (0)", ")", "expected ,"),
         ("ALTER c SET PRIVACY DOMAIN BETWEEN 0, 1", ", 1", "expected AND"),
-        ("ALTER c SET PRIVACY DOMAIN BETWEEN (NULL, 1)", "NULL", "number or a date"),
+        ("ALTER c SET PRIVACY DOMAIN BETWEEN (NULL, 1)", "NULL", "number, a date or a time"),
         ("ALTER c SET PRIVACY DOMAIN BETWEEN (- x, 1)", "x", "expected a number"),
         ("ALTER c SET PRIVACY DOMAIN BETWEEN (DATE '2020-13-01', 1)", "'2020", "not a DATE"),
     ],

@@ -92,7 +92,7 @@ REFUSED = [
     ("spark", "SELECT SUBSTRING_INDEX(a, 'b', 2) FROM t", "substring_index with", (1, 8)),
     ("tsql", "SELECT DATETRUNC(week, d) FROM t", "datetrunc", (1, 8)),
     ("postgres", "SELECT EXTRACT(second FROM d) FROM t", "EXTRACT of second", None),
-    ("postgres", "SELECT round(x) FROM t", "round with these arguments", (1, 8)),
+    ("postgres", "SELECT round(x) FROM t", "round of a half is another number", (1, 8)),
     ("snowflake", "SELECT a:b FROM t", "JSONPATH", (1, 8)),
     ("snowflake", "SELECT * FROM t SAMPLE (10)", "SAMPLE", None),
     ("spark", "SELECT a FROM t LATERAL VIEW EXPLODE(b) AS c", "the function explode", None),

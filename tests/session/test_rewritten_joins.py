@@ -66,10 +66,6 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
             "NATURAL and ASOF",
         ),
         (
-            "SELECT AVG(n) AS a FROM pupils p, LATERAL (SELECT unnest([p.score, 1]) AS n) x",
-            "LATERAL",
-        ),
-        (
             "SELECT COUNT(*) AS n FROM pupils p, LATERAL (SELECT p.score AS s WHERE p.id > 3) x",
             "LATERAL",
         ),

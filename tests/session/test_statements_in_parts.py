@@ -226,6 +226,8 @@ def test_nulls_that_are_of_all_values_stay_marked(
     ("type_", "labels"),
     [
         ("BOOLEAN", "TRUE, FALSE"),
+        ("TINYINT", "1, 100"),
+        ("UTINYINT", "1, 100"),
         ("DECIMAL(3, 2)", "1, 2"),
         ("DECIMAL(4, 2)", "1.25, 2.5"),
         ("DECIMAL(18, 0)", "1, 2"),

@@ -99,15 +99,11 @@ def test_keys_that_only_the_rows_know_are_refused(
 @pytest.mark.parametrize(
     ("joined", "message"),
     [
-        ("(SELECT channel AS c, fee FROM sources LIMIT 3) s ON s.c = e.source", "met several"),
-        ("(SELECT MAX(fee) AS f FROM sources GROUP BY since) s ON s.f > e.score", "met several"),
         ("(SELECT source, COUNT(*) AS n FROM events GROUP BY source) s USING (source)", "units"),
         ("(SELECT source FROM events ORDER BY score LIMIT 3) s USING (source)", "all units"),
     ],
 )
-def test_a_joined_subquery_is_of_public_tables_and_met_once(
-    session: Session, joined: str, message: str
-) -> None:
+def test_a_joined_subquery_is_of_public_tables(session: Session, joined: str, message: str) -> None:
     before = session.budgets()
     with pytest.raises(Refused, match=message):
         session.execute(f"SELECT COUNT(*) AS n FROM events e JOIN {joined}")
@@ -228,7 +224,7 @@ def test_whole_numbers_over_keys_and_counts_keep_their_type(session: Session) ->
         "SELECT year // 10 AS d, COUNT(*) // 10 AS n, MAX(year) AS m, AVG(year) AS a "
         "FROM people GROUP BY year"
     ).table
-    assert [str(field.type) for field in table.schema] == ["int64", "int64", "int64", "double"]
+    assert [str(field.type) for field in table.schema] == ["int64", "int64", "int32", "double"]
 
 
 def test_a_mean_of_its_own_key_costs_nothing_more(session: Session) -> None:

@@ -104,7 +104,7 @@ def _with_values_for_all(answer: Result, step: int, used: set[Any]) -> pa.Table:
     for name, places in answer.summed.items():
         at, column = rows.column_names.index(name), rows.column(name)
         values = column.to_pylist()
-        value = _far_beyond([v for v in values if v is not None], step)
+        value = _far_beyond([v for v in values if v is not None], step, column.type)
         if value is not None:
             used.add(value)
             filled = [value if i in places and v is None else v for i, v in enumerate(values)]
@@ -112,21 +112,24 @@ def _with_values_for_all(answer: Result, step: int, used: set[Any]) -> pa.Table:
     return rows
 
 
-def _far_beyond(values: list[Any], step: int) -> Any:
+def _far_beyond(values: list[Any], step: int, of: pa.DataType) -> Any:
     """Returns a value above (1) or below (-1) all others of a column; None where there is none.
 
-    It is far from them, so that SQL that adds something to a key does not meet another key.
+    It is far from them, so that SQL that adds something to a key does not meet another key, as far
+    as the column's type has room. SQL that meets the value among the keys changes more than NULLs.
     """
     end = max(values, default=None) if step > 0 else min(values, default=None)
     match end:
         case None:
             return None
-        case bool():  # the SQL that meets this value among the keys changes more than NULLs
+        case bool():
             return step > 0
         case Decimal():
-            return _largest_decimal(end) * step
+            return _largest_decimal(end, of) * step
+        case int() if pa.types.is_integer(of):
+            return _far_integer(end, step, of)
         case int() | float():
-            return end + step * (100 if abs(end) < 28 else 10_007)  # the first fits a TINYINT
+            return end + step * (100 if abs(end) < 28 else 10_007)
         case str():
             return end + "\U0010ffff" if step > 0 else ""
         case dt.date():
@@ -134,16 +137,31 @@ def _far_beyond(values: list[Any], step: int) -> Any:
     return None
 
 
-def _largest_decimal(of: Decimal) -> Decimal:
-    """Returns the value above all others that has as many digits, one more of them before the
-    point; a column's type may have room for it.
+def _far_integer(end: int, step: int, of: pa.DataType) -> int:
+    """Returns a whole number beyond an end, or the type's own last one. Beyond a small end it fits
+    a TINYINT, to which the SQL may cast it.
 
-    >>> _largest_decimal(Decimal("12.50"))
-    Decimal('999.99')
+    >>> [_far_integer(end, 1, pa.int8()) for end in (1, 99)], _far_integer(99, 1, pa.int32())
+    ([101, 127], 10106)
     """
-    _, digits, places = of.as_tuple()
+    is_signed = bool(pa.types.is_signed_integer(of))
+    most = int(2 ** (of.bit_width - is_signed)) - 1
+    far = end + step * (100 if abs(end) < 28 else 10_007)
+    return max(min(far, most), -most - 1 if is_signed else 0)
+
+
+def _largest_decimal(than: Decimal, of: pa.Decimal128Type) -> Decimal:
+    """Returns a value above others that has as many digits, one more of them before the point, as
+    far as the column's type has room.
+
+    >>> _largest_decimal(Decimal("12.50"), pa.decimal128(18, 2))
+    Decimal('999.99')
+    >>> _largest_decimal(Decimal("2.00"), pa.decimal128(3, 2))
+    Decimal('9.99')
+    """
+    _, digits, places = than.as_tuple()
     assert isinstance(places, int)  # no NaN
-    return Decimal((0, (9,) * (max(len(digits), 1 - places) + 1), places))
+    return Decimal((0, (9,) * min(max(len(digits), 1 - places) + 1, of.precision), places))
 
 
 def _replaced_nulls(

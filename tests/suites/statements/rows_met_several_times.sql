@@ -57,4 +57,7 @@ SELECT x, COUNT(*) FROM (SELECT unnest([sex, region]) AS x FROM people) GROUP BY
 -- snowflake
 SELECT n, AVG(v) AS a FROM people UNPIVOT(v FOR n IN (hours, age)) GROUP BY n
 -- plain
-SELECT upper(n), AVG(v) FROM people UNPIVOT (v FOR n IN (hours, age)) GROUP BY n
+SELECT upper(n), AVG(v) FROM people UNPIVOT (v FOR n IN (hours, age)) GROUP BY n;
+SELECT COUNT(*) AS n FROM events e JOIN (SELECT channel AS c, fee FROM sources ORDER BY channel LIMIT 3) s ON s.c = e.source;
+SELECT s.f, COUNT(*) AS n FROM events e JOIN (SELECT MAX(fee) AS f FROM sources GROUP BY since) s ON s.f > e.score GROUP BY s.f;
+SELECT p.sex, SUM(x.n) AS a, COUNT(*) AS c FROM people p, LATERAL (SELECT unnest([p.age, p.income]) AS n) x GROUP BY p.sex

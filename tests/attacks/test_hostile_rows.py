@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from suites.run import classes, statements
+from suites.run import classes, in_its_dialect, statements
 from suites.vault import make_vault
 
 from sqlpriv.errors import Error, ReadFailed
@@ -97,11 +97,10 @@ def failures(vault: Path, asked: list[str]) -> list[str]:
     with Session(vault, principal="ann") as session:
         session.execute("SET privacy_epsilon = 8")
         for text in asked:
-            first, _, rest = text.partition("\n")
-            dialect = first.removeprefix("-- ") if first.startswith("-- ") else "duckdb"
+            dialect, sql = in_its_dialect(text)
             session.execute(f"SET privacy_dialect = '{dialect}'")
             try:
-                session.execute(text if dialect == "duckdb" else rest)
+                session.execute(sql)
             except ReadFailed:
                 failed.append(text)
             except Error:
@@ -110,7 +109,7 @@ def failures(vault: Path, asked: list[str]) -> list[str]:
 
 
 def all_statements() -> list[str]:
-    return [text.partition("\n-- plain\n")[0] for name in classes() for text in statements(name)]
+    return [text for name in classes() for text in statements(name)]
 
 
 def test_twin_a_sum_that_overflows_is_noticed(vault: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from suites.run import classes, statements
+from suites.run import classes, in_its_dialect, statements
 from suites.vault import make_vault
 from support.recorded_reads import RecordedReads
 
@@ -81,10 +81,8 @@ def transcript(vault: Path, asked: list[str]) -> list[str]:
     with Session(vault, principal="ann") as session:
         session.execute("SET privacy_epsilon = 8")
         for text in asked:
-            first, _, rest = text.partition("\n")
-            dialect = first.removeprefix("-- ") if first.startswith("-- ") else "duckdb"
+            dialect, sql = in_its_dialect(text)
             session.execute(f"SET privacy_dialect = '{dialect}'")
-            sql = rest if dialect != "duckdb" else text
             for look in (
                 lambda sql: str(session.describe(sql)),
                 lambda sql: str(session.quote(sql)),
@@ -122,7 +120,7 @@ def check_statements(
 
 
 def all_statements() -> list[str]:
-    return [text.partition("\n-- plain\n")[0] for name in classes() for text in statements(name)]
+    return [text for name in classes() for text in statements(name)]
 
 
 def test_a_few_statements(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,17 +65,27 @@ def statements(name: str) -> list[str]:
     return [part.strip() for part in text.split(";\n") if part.strip()]
 
 
+def in_its_dialect(statement: str) -> tuple[str, str]:
+    """Returns the dialect that a statement's first line names, and the SQL behind it.
+
+    What DuckDB is to be asked instead, behind `-- plain`, is left out.
+    """
+    text = statement.partition("\n-- plain\n")[0]
+    first, _, rest = text.partition("\n")
+    is_named = first.startswith("-- ")
+    return (first.removeprefix("-- "), rest) if is_named else ("duckdb", text)
+
+
 def run_class(name: str, session: Session, plain: duckdb.DuckDBPyConnection) -> Outcome:
     """Runs the statements of a class and compares the answers."""
     outcome = Outcome()
     for statement in statements(name):
         text, _, by_hand = statement.partition("\n-- plain\n")
         expected = sorted_rows(plain.execute(by_hand or text).fetchall())
-        first, _, rest = text.partition("\n")
-        dialect = first.removeprefix("-- ") if first.startswith("-- ") else "duckdb"
+        dialect, sql = in_its_dialect(statement)
         try:
             session.execute(f"SET privacy_dialect = '{dialect}'")
-            table = session.execute(rest if dialect != "duckdb" else text).table
+            table = session.execute(sql).table
         except Error as error:
             outcome.refused[statement] = str(error).splitlines()[0]
             continue

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from suites.run import classes, statements
+from suites.run import classes, in_its_dialect, statements
 from suites.vault import make_vault
 
 from sqlpriv.errors import Error
@@ -139,9 +139,7 @@ def check_moves(query: a.Asked, scope: Scope, small: Any, large: Any) -> float:
 
 def moves_of(vaults: tuple[Path, Path], text: str) -> list[float]:
     """Returns how far the unit moves each answer to a statement, of what is claimed."""
-    first, _, rest = text.partition("\n-- plain\n")[0].partition("\n")
-    dialect = first.removeprefix("-- ") if first.startswith("-- ") else "duckdb"
-    query = rest if dialect != "duckdb" else text.partition("\n-- plain\n")[0]
+    dialect, query = in_its_dialect(text)
     with recording() as bought, Session(vaults[0], dialect=dialect) as session:
         session.execute("SET privacy_epsilon = 8")
         try:

@@ -2368,8 +2368,15 @@ MUTANTS = (
     Mutant(
         "rows of other strata are read with a query's",
         K + "sql/queries.py",
-        "() if _keeps_all(scopes[query.source], query.strata) else query.strata",
-        "()",
+        "            else query.strata\n",
+        "            else ()\n",
+        BOUNDING,
+    ),
+    Mutant(
+        "what was found true of rows says which queries of joins share a statement",
+        K + "sql/queries.py",
+        "query.strata, whatever_is_found=True)",
+        "query.strata)",
         BOUNDING,
     ),
     Mutant(

@@ -166,6 +166,11 @@ def joint_batches(
     statement ranks rows by the columns that it uses, so another statement may keep other rows
     (`bounding`).
 
+    Claim: which queries share a statement does not depend on what was found true of private rows,
+    unless no row is left out: one unit may make that untrue, and a statement of other queries would
+    keep other rows of all units. In joins and unions inner rows may be ranked whatever was found
+    true. There only the declared bounds say whether strata decide which rows are kept.
+
     Args:
         asked: The queries that are asked now. They are put into as few statements as possible: one
             for DuckDB. Spark does not resolve the many subqueries of many marginals' keys.
@@ -180,7 +185,11 @@ def joint_batches(
     batches: dict[object, list[list[a.Parts]]] = defaultdict(list)
     for number, parts in enumerate([*asked, *ahead]):
         query = parts[0]
-        kept_by = () if _keeps_all(scopes[query.source], query.strata) else query.strata
+        kept_by = (
+            ()
+            if _keeps_all(scopes[query.source], query.strata, whatever_is_found=True)
+            else query.strata
+        )
         like = batches[query.source, kept_by, query if isinstance(query, a.Distinct) else None]
         few = (
             batch
@@ -271,9 +280,13 @@ def _rows(columns: Mapping[str, str], scope: Scope, strata: Sequence[a.Key], lev
     return f"SELECT {scope.owner} AS u{selected}{scope.source(*(listed if levelled else ()))}"
 
 
-def _keeps_all(scope: Scope, strata: Sequence[a.Key]) -> bool:
-    """Returns whether bounding would leave out no row of this snapshot: see `bounding`."""
-    one_stratum = all(_columns_of(key.expr, scope) <= scope.facts.constant for key in strata)
+def _keeps_all(scope: Scope, strata: Sequence[a.Key], whatever_is_found: bool = False) -> bool:
+    """Returns whether bounding would leave out no row of this snapshot: see `bounding`. With
+    `whatever_is_found`, strata that were found to be one for each unit are trusted in rows of one
+    table alone: see `joint_batches`."""
+    one_stratum = (scope.of_one_table or not whatever_is_found) and all(
+        _columns_of(key.expr, scope) <= scope.facts.constant for key in strata
+    )
     return scope.facts.bounded and (
         one_stratum or scope.unit.groups_per_unit >= scope.unit.rows_per_unit
     )

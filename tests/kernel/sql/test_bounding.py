@@ -77,6 +77,21 @@ def test_queries_are_read_together_where_the_same_rows_are_kept(
         render(queries, made, 7)
 
 
+@pytest.mark.parametrize(("m", "g", "statements"), [(1, 1, 1), (2, 1, 2), (4, 2, 2)])
+@pytest.mark.parametrize("facts", [TableFacts(), BOUNDED, BOTH])
+def test_what_is_found_true_does_not_say_which_queries_of_joins_share_a_statement(
+    facts: TableFacts, m: int, g: int, statements: int
+) -> None:
+    """One unit may make it untrue. In a statement of other queries the rows at a join's inputs are
+    ranked by other columns, so that other rows of all units would be kept."""
+    same = a.Call("=", (a.Col("a_id"), a.Col("b_id")))
+    joined = a.Join(a.Scan("people", "a_"), a.Scan("people", "b_"), same, "semi")
+    strata = (a.Key(a.Col("a_s"), (0, 1)),)
+    counts = [(a.Count(joined, strata),), (a.Count(joined),)]
+    made = contract(COLUMNS, m=m, g=g, facts=facts)
+    assert len(joint_batches(counts, [], made)) == statements
+
+
 def test_what_is_foreseen_does_not_multiply_groups() -> None:
     """Bins of four columns, 1,000 each, are read with the first query or apart: few joint groups.
     What is asked now is read together, however many there are."""

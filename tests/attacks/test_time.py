@@ -85,8 +85,18 @@ def attack(copies: int, joins: int, keys: tuple[a.Key, ...] = ()) -> a.Count:
     return a.Count(a.Where(relation, never), (), keys)
 
 
+def computing(terms: int) -> a.Count:
+    """A query that nobody asked before, which computes so many terms of the target's row alone."""
+    rows = a.Where(a.Scan("people"), a.Call("=", (a.Col("id"), a.Lit(42, Type.INTEGER))))
+    first = next(_FRESH)
+    sums = (a.Call("+", (a.Col("id"), a.Lit(first + i + 0.5, Type.REAL))) for i in range(terms))
+    tests = (a.Call("=", (a.Call("exp", (x,)), a.Lit(-1.0, Type.REAL))) for x in sums)
+    return a.Count(a.Where(rows, a.Call("or", tuple(tests))))
+
+
 def seconds(kernel: Kernel, *planted: Any) -> float:
-    query = attack(*planted)
+    """How long the answer took to `attack` of several numbers, and to `computing` of one."""
+    query = attack(*planted) if len(planted) > 1 else computing(*planted)
     begun = time.process_time()
     ask(kernel, Measurement(query, TINY))
     return time.process_time() - begun
@@ -200,6 +210,29 @@ def test_two_hundred_guesses_of_a_unit_beyond_its_bound(
     right = share_right(make_beyond(fewer, more), 200, copies, joins)
     print(f"{fewer} or {more} rows, {copies} copies, {joins} sides: {right:.3f} of 200 right")
     assert right <= 0.60
+
+
+TERMS = [300, 1_500]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("terms", TERMS)
+def test_two_hundred_guesses_by_what_is_computed_of_a_row(both: Both, terms: int) -> None:
+    """n = 200. Threshold 0.60, as above."""
+    right = share_right(both, 200, terms)
+    print(f"{terms} terms: {right:.3f} of 200 guesses right")
+    assert right <= 0.60
+
+
+@pytest.mark.slow
+def test_twin_what_is_computed_of_a_row_told_who_was_there(
+    both: Both, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The delay as it was, of one scan whatever is computed."""
+    monkeypatch.setattr(gate, "OPERATIONS", 10**9)
+    right = share_right(both, 200, TERMS[-1])
+    print(f"{TERMS[-1]} terms, delayed as one scan: {right:.3f} of 200 guesses right")
+    assert right > 0.60
 
 
 def outcomes(both: Both, tries: int, copies: int, joins: int) -> float:

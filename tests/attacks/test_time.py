@@ -176,7 +176,7 @@ def test_twin_groups_told_who_was_there(both: Both, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(queries, "_byte", lambda *_: "")
     right = share_right(both, 200, 8, 1, KEYED)
     print(f"eight parts, hashed, answered at once: {right:.3f} of 200 guesses right")
-    assert right > 0.56
+    assert right > 0.60
 
 
 @pytest.mark.slow

@@ -1740,15 +1740,15 @@ MUTANTS = (
     Mutant(
         "reads are not delayed",
         K + "gate.py",
-        "delay.scans = sum(map(self._scans, sources)) + sum(",
+        "delay.scans = sum(",
         "sum(",
         DELAY,
     ),
     Mutant(
         "a batch is delayed as its first statement",
         K + "gate.py",
-        "sum(map(self._scans, sources))",
-        "self._scans(sources[0])",
+        "sources.count(x) * self._scans(x) for x in dict.fromkeys(sources)",
+        "self._scans(x) for x in sources[:1]",
         DELAY,
     ),
     Mutant(

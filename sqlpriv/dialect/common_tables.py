@@ -121,3 +121,9 @@ def _outwards(node: exp.Expr) -> Iterator[tuple[exp.Expr, exp.Expr]]:
 
 def _is_recursive(cte: exp.Expr) -> bool:
     return isinstance(cte.parent, exp.With) and bool(cte.parent.args.get("recursive"))
+
+
+def has_outputs_alone(node: exp.Expr) -> bool:
+    """Returns whether a part is `SELECT a, b` and nothing behind it: one row of values."""
+    clauses = {name for name, value in node.args.items() if value}
+    return isinstance(node, exp.Select) and clauses <= {"expressions", "kind"}

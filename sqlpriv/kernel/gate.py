@@ -309,9 +309,9 @@ class Allowance(AbstractContextManager["Allowance"]):
         of these relations take, and by how many operations the statements compute of a row."""
         with Delay() as delay, Reader(self._kernel.vault) as reader:
             texts = write(self._current(reader).hash_key)
-            delay.scans = sum(map(self._scans, sources)) + sum(
-                (text.sql.count("(") + text.sql.count("WHEN")) // OPERATIONS for text in texts
-            )
+            delay.scans = sum(
+                sources.count(x) * self._scans(x) for x in dict.fromkeys(sources)
+            ) + sum((text.sql.count("(") + text.sql.count("WHEN")) // OPERATIONS for text in texts)
             for text in texts:
                 reader.prepare(text.sql, text.engine)
             yield reader, texts, self._charge(measurements, yocto)

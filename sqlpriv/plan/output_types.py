@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+import pyarrow as pa
+
 from sqlpriv.kernel.terms.contract import Type, Value
 from sqlpriv.plan.aggregates.calls import KINDS, Aggregate, is_aggregate, read_aggregate
 from sqlpriv.plan.computed_columns import AGGREGATE, GROUP, STRATUM
@@ -15,6 +17,7 @@ from sqlpriv.plan.group_keys import Dimension
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.keywords import SAME_QUOTIENT
 from sqlpriv.statements.traverse import walk
+from sqlpriv.system import arrow
 
 
 @dataclass(frozen=True)
@@ -69,19 +72,6 @@ class NumberKinds:
     def _is_key(self, node: t.Node, type_: Type) -> bool:
         normal = self.binder.normal_form(node)
         return any(key.node == normal and key.type is type_ for key in self.keys)
-
-
-_ENDS = {
-    "TINYINT": (-(2**7), 2**7 - 1),
-    "UTINYINT": (0, 2**8 - 1),
-    "SMALLINT": (-(2**15), 2**15 - 1),
-    "USMALLINT": (0, 2**16 - 1),
-    "INTEGER": (-(2**31), 2**31 - 1),
-    "UINTEGER": (0, 2**32 - 1),
-    "UBIGINT": (0, 2**63 - 1),
-}
-"""The least and the largest values of narrow types; of a UBIGINT, the largest that a BIGINT has,
-too."""
 
 
 def output_types(
@@ -140,8 +130,11 @@ def _if_wide(type_: str) -> str:
 
 
 def _all_fit(type_: str, values: Sequence[Value]) -> bool:
-    """Returns whether whole numbers are among those of a narrow type; of other types all are."""
-    if type_ not in _ENDS:
+    """Returns whether whole numbers are among those of a narrow type, and of an UBIGINT among those
+    of a BIGINT, too; of other types all are."""
+    kind = arrow.NUMBERS.get(type_, arrow.HUGEINT)
+    if type_ == "BIGINT" or not pa.types.is_integer(kind):
         return True
-    low, high = _ENDS[type_]
+    low, high = arrow.integer_ends(kind)
+    high = min(high, 2**63 - 1)
     return all(not isinstance(v, int | float) or low <= v <= high for v in values)

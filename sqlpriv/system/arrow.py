@@ -19,6 +19,31 @@ from numpy.typing import NDArray
 EPOCH = date(1970, 1, 1).toordinal()
 HUGEINT = pa.decimal128(38, 0)
 """What DuckDB gives its HUGEINTs to Arrow as, which has no integers of 128 bits."""
+NUMBERS = {
+    "TINYINT": pa.int8(),
+    "SMALLINT": pa.int16(),
+    "INTEGER": pa.int32(),
+    "BIGINT": pa.int64(),
+    "UTINYINT": pa.uint8(),
+    "USMALLINT": pa.uint16(),
+    "UINTEGER": pa.uint32(),
+    "UBIGINT": pa.uint64(),
+    "HUGEINT": HUGEINT,
+    "FLOAT": pa.float32(),
+    "DOUBLE": pa.float64(),
+}
+"""The types of Arrow that DuckDB's types of numbers have; DECIMALs beside them."""
+
+
+def integer_ends(of: pa.DataType) -> tuple[int, int]:
+    """Returns the least and the largest value of a type of integers.
+
+    >>> integer_ends(pa.int8()), integer_ends(pa.uint16())
+    ((-128, 127), (0, 65535))
+    """
+    is_signed = bool(pa.types.is_signed_integer(of))
+    most = int(2 ** (of.bit_width - is_signed)) - 1
+    return (-most - 1 if is_signed else 0), most
 
 
 def numbers(values: NDArray[Any], missing: NDArray[np.bool_] | None = None) -> Any:

@@ -16,16 +16,7 @@ _MOST_DIGITS = 12
 """Digits behind the point of a DECIMAL of 38, which has 26 before it: for 2**31 times 2**53 rows. A
 sum with more of them is a DOUBLE."""
 _TYPES = {
-    "TINYINT": pa.int8(),
-    "SMALLINT": pa.int16(),
-    "INTEGER": pa.int32(),
-    "UTINYINT": pa.uint8(),
-    "USMALLINT": pa.uint16(),
-    "UINTEGER": pa.uint32(),
-    "UBIGINT": pa.uint64(),
-    "HUGEINT": arrow.HUGEINT,
-    "FLOAT": pa.float32(),
-    "DOUBLE": pa.float64(),
+    **arrow.NUMBERS,
     "TIMESTAMP": pa.timestamp("us"),
     "TIMESTAMP_S": pa.timestamp("s"),
     "TIMESTAMP_MS": pa.timestamp("ms"),

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 
 from sqlglot import exp
 
+from sqlpriv.dialect.common_tables import has_outputs_alone
 from sqlpriv.dialect.constants import moved_by_interval
 from sqlpriv.dialect.marks import function_name
 from sqlpriv.dialect.tokens import Token
@@ -20,7 +21,6 @@ from sqlpriv.dialect.tokens import Token
 MOST = 1_000
 """Rows that are written."""
 _LAST_LEFT_OUT = ("range",)
-_BARE = {"expressions", "kind"}
 _LISTS = ("array", "array_construct", "list_value", "array_value")
 _EXPLODED = ("explode", "unnest")
 _SERIES = ("generate_series", "generate_array", "generate_date_array", "sequence", *_LAST_LEFT_OUT)
@@ -85,7 +85,7 @@ def _lateral_rows(lateral: exp.Expr) -> exp.Values | None:
         return None
     if isinstance(inside, exp.Values) and isinstance(lateral, exp.Lateral):
         return exp.Values(expressions=inside.expressions, alias=alias.copy())
-    if isinstance(inside, exp.Select) and {k for k, v in inside.args.items() if v} <= _BARE:
+    if has_outputs_alone(inside):
         return _unnested_rows(inside.expressions, alias)
     name = function_name(source)
     values = _list_values(source.expressions[0]) if name and len(source.expressions) == 1 else None

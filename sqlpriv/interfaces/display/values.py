@@ -12,22 +12,14 @@ from typing import Any
 import pyarrow as pa
 
 from sqlpriv.errors import DataError
+from sqlpriv.system import arrow
 
 Description = tuple[str, str, None, None, int | None, int | None, bool]
 """name, type_code, display_size, internal_size, precision, scale, null_ok"""
 
 _NAMES = {
     pa.bool_(): "BOOLEAN",
-    pa.int8(): "TINYINT",
-    pa.int16(): "SMALLINT",
-    pa.int32(): "INTEGER",
-    pa.int64(): "BIGINT",
-    pa.uint8(): "UTINYINT",
-    pa.uint16(): "USMALLINT",
-    pa.uint32(): "UINTEGER",
-    pa.uint64(): "UBIGINT",
-    pa.float32(): "FLOAT",
-    pa.float64(): "DOUBLE",
+    **{kind: sql_type for sql_type, kind in arrow.NUMBERS.items()},
     pa.string(): "VARCHAR",
     pa.large_string(): "VARCHAR",
     pa.string_view(): "VARCHAR",
@@ -45,7 +37,7 @@ def type_name(kind: pa.DataType) -> str:
     if kind in _NAMES:
         return _NAMES[kind]
     if pa.types.is_decimal(kind):
-        return "HUGEINT" if _whole(kind) else f"DECIMAL({kind.precision},{kind.scale})"
+        return f"DECIMAL({kind.precision},{kind.scale})"
     if pa.types.is_timestamp(kind):
         return "TIMESTAMP WITH TIME ZONE" if kind.tz else "TIMESTAMP"
     if pa.types.is_time(kind):

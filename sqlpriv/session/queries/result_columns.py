@@ -144,10 +144,9 @@ def _far_integer(end: int, step: int, of: pa.DataType) -> int:
     >>> [_far_integer(end, 1, pa.int8()) for end in (1, 99)], _far_integer(99, 1, pa.int32())
     ([101, 127], 10106)
     """
-    is_signed = bool(pa.types.is_signed_integer(of))
-    most = int(2 ** (of.bit_width - is_signed)) - 1
     far = end + step * (100 if abs(end) < 28 else 10_007)
-    return max(min(far, most), -most - 1 if is_signed else 0)
+    least, most = arrow.integer_ends(of)
+    return max(min(far, most), least)
 
 
 def _largest_decimal(than: Decimal, of: pa.Decimal128Type) -> Decimal:

@@ -19,17 +19,7 @@ from sqlpriv.synth.models.sampling import dealt
 from sqlpriv.system import arrow
 
 _ARROW = {
-    "TINYINT": pa.int8(),
-    "SMALLINT": pa.int16(),
-    "INTEGER": pa.int32(),
-    "BIGINT": pa.int64(),
-    "UTINYINT": pa.uint8(),
-    "USMALLINT": pa.uint16(),
-    "UINTEGER": pa.uint32(),
-    "UBIGINT": pa.uint64(),
-    "HUGEINT": pa.decimal128(38, 0),
-    "FLOAT": pa.float32(),
-    "DOUBLE": pa.float64(),
+    **arrow.NUMBERS,
     "VARCHAR": pa.string(),
     "ENUM": pa.string(),
     "BOOLEAN": pa.bool_(),

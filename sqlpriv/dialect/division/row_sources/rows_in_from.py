@@ -9,12 +9,11 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from sqlpriv.dialect.common_tables import alias_of, common_table
+from sqlpriv.dialect.common_tables import alias_of, common_table, has_outputs_alone
 from sqlpriv.dialect.division.named_terms import conjuncts_of, is_aggregate
 from sqlpriv.dialect.division.parts import own_nodes
 from sqlpriv.dialect.marks import MARK, marked_name
 
-_BARE = {"expressions", "kind"}
 _LESS = {exp.LT: True, exp.LTE: False}
 _MORE = {exp.GT: True, exp.GTE: False}
 
@@ -134,7 +133,7 @@ def _united_rows(union: exp.SetOperation) -> exp.Values | None:
         part = parts.pop()
         if isinstance(part, exp.Union) and not part.args.get("distinct"):
             parts += [part.right, part.left]
-        elif isinstance(part, exp.Select) and {k for k, v in part.args.items() if v} <= _BARE:
+        elif has_outputs_alone(part):
             rows.append(exp.Tuple(expressions=[x.unalias().copy() for x in part.expressions]))
         else:
             return None

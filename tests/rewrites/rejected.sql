@@ -417,3 +417,9 @@ SELECT WITH AGGREGATION_THRESHOLD OPTIONS (threshold = 10) sex, COUNT(*) AS n FR
 -- error
 --   line 1, column 8: a threshold alone protects nobody: differences tell of one row
 --   Hint: write SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.5) …
+
+-- the price of a synthetic table as PostgreSQL writes a table's options
+CREATE SYNTHETIC TABLE s AS SELECT sex FROM people USING mst WITH (epsilon = 1);
+-- error
+--   line 1, column 62: the options of a synthetic table stand behind OPTIONS, not WITH
+--   Hint: write OPTIONS (epsilon = 1)

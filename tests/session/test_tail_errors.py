@@ -141,3 +141,19 @@ def test_any_plain_sql_is_answered(session: Session, tail: str) -> None:
     table = session.execute(tail.format(one)).table
     assert table is not None
     assert table.num_rows
+
+
+@pytest.mark.parametrize("name", ["age", "years"])
+def test_a_key_of_the_first_rows_is_no_number_that_is_off(session: Session, name: str) -> None:
+    """The three ages of most people are others in each draw of the noise, as all ages have alike
+    many: 749 to 751. Their counts have their own ±, and the ages have none."""
+    inner = f"{PRICED} age, COUNT(*) AS n FROM people GROUP BY age"
+    own = session.execute(inner).half_widths["n"][0]
+    ranked = session.execute(
+        f"WITH w AS ({inner}) SELECT age AS {name}, n, row_number() OVER (ORDER BY n DESC) AS place"
+        " FROM w QUALIFY place <= 3"
+    )
+    assert name not in ranked.half_widths
+    widths = [width for width in ranked.half_widths["n"] if width is not None]
+    assert widths
+    assert widths == pytest.approx([own] * len(widths), rel=1e-9)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import pyarrow as pa
 
 Row = tuple[Any, ...]
+NamedValues = tuple[str, frozenset[Any]]
+"""A column's name and its values."""
 
 
 def stable_columns(table: pa.Table, runs: Sequence[pa.Table]) -> list[int] | None:
@@ -27,6 +29,44 @@ def stable_columns(table: pa.Table, runs: Sequence[pa.Table]) -> list[int] | Non
             if len(set(named_rows(table, keys))) == table.num_rows:
                 return keys
     return None
+
+
+def key_columns(
+    table: pa.Table, runs: Sequence[pa.Table], keys: Collection[NamedValues]
+) -> list[int] | None:
+    """Returns the columns that pass on keys, where they name the rows of every table; else None.
+
+    Args:
+        table: What the tail gave.
+        runs: What it gave of moved answers.
+        keys: The key columns of the answers.
+    """
+    ended = [table, *runs]
+    columns = [at for at in range(table.num_columns) if passes_on_keys(at, ended, keys)]
+    are_names = columns and all(
+        len(set(named_rows(rows, columns))) == rows.num_rows for rows in ended
+    )
+    return columns if are_names else None
+
+
+def passes_on_keys(place: int, ended: Sequence[pa.Table], keys: Collection[NamedValues]) -> bool:
+    """Returns whether a column holds nothing but values of one key column, whatever the noise is.
+
+    A rank among few rows does, too: a column of another name than the key's counts only where it
+    has other values in other runs, as the keys of the three largest groups have.
+
+    Args:
+        place: Of the column.
+        ended: The tables that the tail gave, of the answers and of moved ones.
+        keys: The key columns of the answers.
+    """
+    runs = [set(hashable_values(table.column(place))) for table in ended]
+    varies = any(values != runs[0] for values in runs)
+    name = ended[0].column_names[place].lower()
+    return any(
+        (varies or name == key.lower()) and all(values <= listed for values in runs)
+        for key, listed in keys
+    )
 
 
 def named_rows(table: pa.Table, columns: Sequence[int] | None) -> list[Row]:

@@ -21,7 +21,9 @@ half-width and p_ki the pattern's number. An output f moves, to first order, by
 
 An output has no half-width either where it rests on several numbers whose noise may be shared,
 where it changes with a number whose own half-width is unknown, and where its row cannot be found
-again.
+again. Nor has a key that the tail passes on: where other rows come first, their keys
+are other names, not a number that is off. A row is found again by such keys, if they name it.
+
 Nothing here is private: noised answers are all that is read.
 """
 
@@ -42,9 +44,18 @@ from sqlpriv.answer.tails.move_patterns import (
     mean_bend,
     of_one_number,
     of_several,
+    passed_on_widths,
     random_patterns,
 )
-from sqlpriv.answer.tails.stable_rows import holds_numbers, named_rows, stable_columns
+from sqlpriv.answer.tails.stable_rows import (
+    NamedValues,
+    hashable_values,
+    holds_numbers,
+    key_columns,
+    named_rows,
+    passes_on_keys,
+    stable_columns,
+)
 from sqlpriv.errors import Error
 from sqlpriv.plan.output_half_widths import has_half_width
 from sqlpriv.plan.plan import Plan
@@ -101,21 +112,35 @@ def tail_half_widths(
     is_large = len(halves) > MOST_NUMBERS or table.nbytes > MOST_BYTES
     if not numbers or not np.isfinite(halves).any() or is_large:
         return {}
-    moves = _TailMoves(table, numbers, noised, answers, run)
+    keys = [key for answer in answers.values() for key in _key_columns(answer)]
+    moves = _TailMoves(table, numbers, noised, keys, answers, run)
     patterns = random_patterns(len(halves))
-    moved = moves.by_patterns(patterns, by_place=True)
+    runs = moves.run_patterns(patterns)
+    moved = moves.from_table(runs, by_place=True)
     widths = of_one_number(moved, patterns)
+    widths = np.where(np.isnan(widths), passed_on_widths(moved, patterns, halves), widths)
     several = np.isnan(widths) & (np.abs(np.nan_to_num(moved)).max(axis=0, initial=0.0) > 0)
     if several.any() and _measure_apart(answers.values()) and len(noised) <= MOST_COLUMNS:
         several &= moves.of_one_column_each(patterns[0])
         widths = np.where(several, moves.of_several(several), widths)
     widths = np.where(moves.by_unknown(), np.nan, widths)
-    columns = (table.column_names[at] for at in numbers)
+    ended = [table, *(rows for rows in runs if rows is not None)]
     return {
-        name: [float(width) if width > 0 else None for width in column]
-        for name, column in zip(columns, widths.T, strict=True)
-        if (column > 0).any()
+        table.column_names[at]: [float(width) if width > 0 else None for width in column]
+        for at, column in zip(numbers, widths.T, strict=True)
+        if (column > 0).any() and not passes_on_keys(at, ended, keys)
     }
+
+
+def _key_columns(answer: TailInput) -> list[NamedValues]:
+    """Returns the columns of an answer that are not made of aggregates."""
+    names = zip(answer.plan.output.names, answer.plan.output.items, strict=True)
+    keys = {name for name, item in names if not has_half_width(item)}
+    return [
+        (name, frozenset(hashable_values(answer.table.column(name))))
+        for name in answer.table.column_names
+        if name in keys
+    ]
 
 
 def _noised_columns(answer_name: str, answer: TailInput) -> list[_NoisedColumn]:
@@ -163,18 +188,31 @@ class _TailMoves:
     table: pa.Table
     numbers: list[int]
     noised: list[_NoisedColumn]
+    keys: list[NamedValues]
     answers: Mapping[str, TailInput]
     run: RunTail
 
-    def by_patterns(self, patterns: Array, by_place: bool = False) -> Array:
+    def by_patterns(self, patterns: Array) -> Array:
         """Returns d, of shape (patterns, rows, columns): NaN where a row is not found again.
 
         Args:
             patterns: Of shape (patterns, numbers).
+        """
+        return self.from_table(self.run_patterns(patterns), by_place=False)
+
+    def run_patterns(self, patterns: Array) -> list[pa.Table | None]:
+        """Returns the tail's rows of each pattern; None where it fails."""
+        halves = np.concatenate([column.half_widths for column in self.noised])
+        return [self._run_moved(step) for step in np.nan_to_num(patterns * halves)]
+
+    def from_table(self, runs: Sequence[pa.Table | None], by_place: bool) -> Array:
+        """Returns how far the numbers of each run are from the table's, of shape (runs, rows,
+        columns): NaN where a row is not found again.
+
+        Args:
+            runs: Of `run_patterns`.
             by_place: Rows that nothing names are those at the same place.
         """
-        halves = np.concatenate([column.half_widths for column in self.noised])
-        runs = [self._run_moved(step) for step in np.nan_to_num(patterns * halves)]
         with np.errstate(invalid="ignore"):  # of infinite numbers
             return self._values(runs, by_place) - self._values([self.table], True)
 
@@ -234,9 +272,7 @@ class _TailMoves:
             return np.zeros((self.table.num_rows, len(self.numbers)), bool)
         step = np.where(np.isnan(halves), 0.1 * np.abs(np.nan_to_num(values)) + 1.0, 0.0)
         with np.errstate(invalid="ignore"):
-            (moved,) = self._values([self._run_moved(step)], True) - self._values(
-                [self.table], True
-            )
+            (moved,) = self.from_table([self._run_moved(step)], by_place=True)
         return np.asarray(moved != 0)
 
     def _run_moved(self, step: Array) -> pa.Table | None:
@@ -261,7 +297,7 @@ class _TailMoves:
         NaN where a run has no such row."""
         values = np.full((len(runs), self.table.num_rows, len(self.numbers)), np.nan)
         ended = [rows for rows in runs if rows is not None]
-        keys = stable_columns(self.table, ended)
+        keys = key_columns(self.table, ended, self.keys) or stable_columns(self.table, ended)
         lengths = {rows.num_rows for rows in (self.table, *ended)}
         if keys is None and lengths != {1} and (len(lengths) > 1 or not by_place):
             return values

@@ -8,7 +8,7 @@ from sqlpriv.dialect.token_cursor import TokenCursor
 from sqlpriv.dialect.tokens import Kind, Token
 from sqlpriv.errors import Refused
 from sqlpriv.statements import commands as cmd
-from sqlpriv.statements.tree import Select
+from sqlpriv.statements.tree import Options, Select
 
 
 def is_create_synthetic(c: TokenCursor) -> bool:
@@ -58,7 +58,7 @@ def _create_table(c: TokenCursor) -> cmd.CreateSynthetic | cmd.DrawFromModel:
         hint = "write USING mst or USING independent after the SELECT"
         raise c.refuse(f"expected USING and a method, found {c.peek().shown}", hint)
     method = _method(c)
-    options = c.options() if c.accept("OPTIONS") else ()
+    options = _options(c)
     c.end()
     return cmd.CreateSynthetic(name, select, method, options, or_replace, c.since(first), first.pos)
 
@@ -78,7 +78,7 @@ def _from_model(c: TokenCursor, name: str, or_replace: bool, first: Token) -> cm
             sign = c.next().text
             depth += (sign == "(") - (sign == ")")
         where = c.runnable(c.tokens[begin : c.index]) if c.index > begin else ""
-    options = c.options() if c.accept("OPTIONS") else ()
+    options = _options(c)
     c.end()
     return cmd.DrawFromModel(
         name, model, rows, where, options, or_replace, c.since(first), first.pos
@@ -114,7 +114,7 @@ def _create_schema(c: TokenCursor) -> cmd.CreateSyntheticSchema:
         hint = "write USING aim OPTIONS (epsilon = 1) after the tables"
         raise c.refuse(f"expected USING and a method, found {c.peek().shown}", hint)
     method = _method(c)
-    options = c.options() if c.accept("OPTIONS") else ()
+    options = _options(c)
     c.end()
     return cmd.CreateSyntheticSchema(
         name, tables, method, options, or_replace, c.since(first), first.pos
@@ -125,6 +125,18 @@ def _method(c: TokenCursor) -> str:
     """Reads the name of a method, lower case; `rap++` needs no quotes."""
     name = c.name("the name of a method").lower()
     return name + "++" * (c.accept("++") or c.accept("+", "+"))
+
+
+def _options(c: TokenCursor) -> Options:
+    """Reads `OPTIONS (…)`, which may be left out.
+
+    Raises:
+        Refused: `WITH (…)`, as in CREATE TABLE of PostgreSQL.
+    """
+    if c.at("WITH"):
+        hint = "write OPTIONS (epsilon = 1)"
+        raise c.refuse("the options of a synthetic table stand behind OPTIONS, not WITH", hint)
+    return c.options() if c.accept("OPTIONS") else ()
 
 
 def _table_columns(c: TokenCursor) -> cmd.TableColumns:

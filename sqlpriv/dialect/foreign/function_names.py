@@ -7,8 +7,6 @@ DuckDB's function of the same name, the name is missing or a writer of the table
 
 from __future__ import annotations
 
-from sqlglot import exp
-
 from sqlpriv.dialect.foreign.same_patterns import pattern_call
 from sqlpriv.dialect.foreign.text_casts import padding
 from sqlpriv.dialect.foreign.time_windows import BEGINNING, beginning_of_window
@@ -53,7 +51,7 @@ _SAME_NAMES = {
         dayofmonth=day dayofyear dayofweek dayofweekiso=isodow weekiso=week week weekofyear=week
         yearofweekiso=isoyear booland_agg=bool_and boolor_agg=bool_or
         hll=approx_count_distinct approx_percentile=quantile_cont current_date=today kurtosis
-        md5 ascii ltrim rtrim split=string_split octet_length=strlen array_agg""",
+        md5 ascii ltrim rtrim split=string_split octet_length=strlen array_agg ratio_to_report""",
     "mysql": """variance=var_pop std=stddev_pop stddev=stddev_pop char_length=length
         character_length=length length=strlen octet_length=strlen year quarter month day hour minute
         second dayofmonth=day dayofyear weekofyear=week dayname monthname last_day concat_ws log2
@@ -73,7 +71,8 @@ _SAME_NAMES = {
         approx_percentile=quantile_disc geometric_mean=geomean year quarter month day hour minute
         second day_of_month=day day_of_week=isodow dow=isodow day_of_year=dayofyear doy=dayofyear
         week week_of_year=week year_of_week=isoyear yow=isoyear last_day_of_month=last_day now""",
-    "oracle": "length ltrim rtrim variance=var_samp stddev=stddev_samp last_day instr=strpos",
+    "oracle": """length ltrim rtrim variance=var_samp stddev=stddev_samp last_day instr=strpos
+        ratio_to_report""",
     "sqlite": "length ltrim rtrim group_concat=string_agg",
     "redshift": "nvl=coalesce getdate=now last_day len=length",
     "databricks": "nvl=coalesce",
@@ -82,7 +81,6 @@ _SAME_NAMES = {
 where it is another; PostgreSQL's last ones are DuckDB's own or ours, of which it has none."""
 _Writers = dict[str, writers.Writer]
 _LEAST: _Writers = {name: writers.null_if_any(name) for name in ("least", "greatest")}
-_SUBSTRING: _Writers = {"substring": writers.substring, "substr": writers.substring}
 _PADDING: _Writers = {name: padding(name) for name in ("lpad", "rpad")}
 
 
@@ -102,9 +100,7 @@ def _pattern_calls(dialect: str, extract: str) -> _Writers:
 
 _WRITTEN: dict[str, _Writers] = {
     "postgres": {
-        **(_SUBSTRING | _PADDING),
-        "date_part": moments.date_part(moments.PARTS | {"dow", "doy", "week", "isodow"}),
-        "date_trunc": moments.date_trunc(moments.UNITS),
+        **_PADDING,
         "to_char": moment_format("postgres"),
         "to_date": day_of_text("postgres"),
         "to_timestamp": moment_of_text,
@@ -112,89 +108,49 @@ _WRITTEN: dict[str, _Writers] = {
         "regexp_replace": pattern_call("regexp_replace", "postgres"),
     },
     "bigquery": {
-        **(_LEAST | _SUBSTRING | _PADDING),
+        **(_LEAST | _PADDING),
         "concat": writers.joined_texts,
-        "date_trunc": moments.truncated_day,
-        **dict.fromkeys(("datetime_trunc", "timestamp_trunc"), moments.truncated_to_unit),
         **dict.fromkeys(
             ("format_date", "format_datetime", "format_timestamp"),
             moment_format("bigquery", format_first=True),
-        ),
-        **dict.fromkeys(("date_diff", "datetime_diff"), moments.date_diff("lfu", weeks=True)),
-        "timestamp_diff": moments.whole_units("lfu"),
-        **dict.fromkeys(
-            ("date_add", "datetime_add", "timestamp_add"), moments.move_by_interval("mi", exp.Add)
-        ),
-        **dict.fromkeys(
-            ("date_sub", "datetime_sub", "timestamp_sub"), moments.move_by_interval("mi", exp.Sub)
         ),
         "parse_date": day_of_text("bigquery", format_first=True),
         "range_bucket": writers.bucket_between,
     },
     "snowflake": {
-        **(_LEAST | _SUBSTRING | _PADDING),
+        **(_LEAST | _PADDING),
         "concat": writers.joined_texts,
         "decode": writers.decode,
-        "date_trunc": moments.date_trunc(moments.UNITS),
-        "date_part": moments.date_part(moments.PARTS | {"dow", "doy", "week", "second"}),
-        **dict.fromkeys(
-            ("datediff", "date_diff", "timestampdiff", "timediff"),
-            moments.date_diff("ufl", weeks=True),
-        ),
         "to_date": day_of_text("snowflake"),
-        "months_between": moments.months_between(with_times=False),
-        "add_months": moments.months_later_at_end,
         "concat_ws": writers.texts_joined_by,
         "listagg": writers.joined_list,
         "regexp_replace": pattern_call("regexp_replace", "snowflake", all_matches=True),
         "regexp_substr": pattern_call("regexp_extract", "snowflake", or_null=True),
         "regexp_like": pattern_call("regexp_full_match", "snowflake"),
-        "dateadd": moments.move_by_interval("unm", exp.Add),
-        "next_day": moments.next_day,
-        "previous_day": moments.previous_day,
-        **dict.fromkeys(("to_decimal", "to_number", "to_numeric"), writers.decimal_of_digits),
-        "ratio_to_report": writers.rename("ratio_to_report"),
+        "next_day": moments.day_of_week(before=False),
+        "previous_day": moments.day_of_week(before=True),
         "to_char": moment_format("snowflake"),
         "to_varchar": moment_format("snowflake"),
     },
     "mysql": {
-        **(_LEAST | _SUBSTRING | _PADDING),
+        **(_LEAST | _PADDING),
         "concat": writers.joined_texts,
-        "datediff": moments.date_diff("lf"),
-        "date_add": moments.move_by_interval("mi", exp.Add),
-        "date_sub": moments.move_by_interval("mi", exp.Sub),
-        "adddate": moments.move_by_interval("mi", exp.Add),
-        "subdate": moments.move_by_interval("mi", exp.Sub),
-        "timestampadd": moments.move_by_interval("unm", exp.Add),
         "date_format": moment_format("mysql"),
         "from_unixtime": moment_of_seconds("mysql"),
-        "format": writers.grouped_digits,
         "field": writers.place_in_list,
         "elt": writers.item_in_list,
         "str_to_date": day_of_text("mysql"),
-        "timestampdiff": moments.whole_units("ufl", months=True),
         **_pattern_calls("mysql", "regexp_substr"),
     },
     "tsql": {
-        **_SUBSTRING,
         "choose": writers.item_in_list,
-        "datepart": moments.date_part(moments.PARTS | {"second"}),
-        "datediff": moments.date_diff("ufl"),
-        "dateadd": moments.move_from_beginning,
-        "datetrunc": moments.date_trunc(moments.UNITS - {"week"}),
+        "dateadd": moments.beginning_of_unit,
         "format": moment_format("tsql"),
     },
     "spark": {
-        **(_SUBSTRING | _PADDING),
+        **_PADDING,
         "concat": writers.joined_texts,
-        "date_trunc": moments.date_trunc(moments.UNITS),
-        "trunc": moments.day_of(moments.date_trunc(moments.UNITS, unit_last=True)),
-        "date_part": moments.date_part(moments.PARTS),
-        "datediff": moments.date_diff("lf"),
-        "date_diff": moments.date_diff("lf"),
-        "add_months": moments.months_later,
-        "months_between": moments.months_between(with_times=True),
-        "next_day": moments.next_day,
+        "next_day": moments.day_of_week(before=False),
         BEGINNING: beginning_of_window,
         "from_unixtime": moment_of_seconds("spark"),
         "date_format": moment_format("spark"),
@@ -202,56 +158,39 @@ _WRITTEN: dict[str, _Writers] = {
         "regexp_replace": pattern_call("regexp_replace", "spark", all_matches=True),
         "regexp_extract": pattern_call("regexp_extract", "spark"),
         "regexp_like": pattern_call("regexp_matches", "spark"),
-        "timestampdiff": moments.whole_units("ufl", months=True),
         "decode": writers.decode,
     },
     "trino": {
-        **(_LEAST | _SUBSTRING | _PADDING),
+        **(_LEAST | _PADDING),
         "concat": writers.joined_texts,
-        "date_trunc": moments.date_trunc(moments.UNITS),
-        "date_diff": moments.whole_units("ufl"),
-        "date_add": moments.move_by_interval("unm", exp.Add),
         "date_format": moment_format("mysql"),
         "format_datetime": moment_format("spark"),
         "listagg": writers.joined_list,
         **_pattern_calls("trino", "regexp_extract"),
     },
     "oracle": {
-        **(_LEAST | _SUBSTRING | _PADDING),
+        **(_LEAST | _PADDING),
         "decode": writers.decode,
         "trunc": moments.truncated_by_word,
         "listagg": writers.joined_list,
         "to_char": moment_format("oracle"),
         "to_date": day_of_text("oracle"),
-        "months_between": moments.months_between(with_times=True),
         "concat": writers.texts_without_null,
         **_pattern_calls("oracle", "regexp_substr"),
-        "ratio_to_report": writers.rename("ratio_to_report"),
     },
     "sqlite": {
-        **_SUBSTRING,
         "max": writers.one_or_several("max", "greatest"),
         "min": writers.one_or_several("min", "least"),
         "strftime": moment_format("sqlite", format_first=True),
-        "date": moments.day_or_today,
     },
     "redshift": {
         "concat": writers.joined_texts,
         "decode": writers.decode,
         "listagg": writers.joined_list,
-        "datediff": moments.without_weeks(moments.date_diff("ufl")),
-        "date_diff": moments.without_weeks(moments.date_diff("ufl")),
-        "dateadd": moments.move_by_interval("unm", exp.Add),
         "regexp_replace": pattern_call("regexp_replace", "postgres", all_matches=True),
         "regexp_substr": pattern_call("regexp_extract", "postgres"),
     },
-    "databricks": {
-        "datediff": writers.either(
-            moments.date_diff("lf"),
-            moments.without_weeks(moments.whole_units("ufl", months=True)),
-        ),
-        "dateadd": moments.move_by_interval("unm", exp.Add),
-    },
+    "databricks": {},
 }
 
 FAMILY = {"redshift": "postgres", "databricks": "spark", "presto": "trino"}

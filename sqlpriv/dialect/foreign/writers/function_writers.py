@@ -101,13 +101,6 @@ def joined_list(args: Arguments) -> exp.Expr | None:
     return duckdb_call("string_agg", *args) if count == 2 else None
 
 
-def substring(args: Arguments) -> exp.Expr | None:
-    """A part from a position that is counted from the beginning, in every dialect alike."""
-    if len(args) not in (2, 3) or not is_number(args[1]) or str(args[1].this) == "0":
-        return None
-    return duckdb_call("substring", *args)
-
-
 def place_in_list(args: Arguments) -> exp.Expr | None:
     """MySQL's FIELD(x, 'a', 'b'): 1 of 'a', 2 of 'b', 0 of all others and of NULL."""
     if len(args) < 2:
@@ -128,23 +121,6 @@ def item_in_list(args: Arguments) -> exp.Expr | None:
         for place, value in enumerate(args[1:], 1)
     ]
     return exp.Case(this=args[0], ifs=ifs)
-
-
-def decimal_of_digits(args: Arguments) -> exp.Expr | None:
-    """Snowflake's TO_DECIMAL(x, 10, 2)."""
-    if len(args) != 3 or not all(map(is_number, args[1:])):
-        return None
-    sizes = [exp.DataTypeParam(this=size) for size in args[1:]]
-    type_ = exp.DataType(this=exp.DType.DECIMAL, expressions=sizes)
-    return exp.Cast(this=args[0], to=type_)
-
-
-def grouped_digits(args: Arguments) -> exp.Expr | None:
-    """MySQL's FORMAT(x, 2): 1,234.50."""
-    if len(args) != 2 or not is_number(args[1]):
-        return None
-    number = exp.Cast(this=args[0], to=exp.DataType(this=exp.DType.DOUBLE))
-    return duckdb_call("format", exp.Literal.string(f"{{:,.{args[1].this}f}}"), number)
 
 
 def decode(args: Arguments) -> exp.Expr | None:

@@ -60,6 +60,16 @@ def function_name(node: object) -> str:
     return str(written).partition(MARK)[0].lower()
 
 
+def outputs_of(select: exp.Expr) -> list[exp.Expr]:
+    """Returns the outputs of a SELECT, without the mark of our clauses."""
+    return [item for item in select.expressions if not clauses_mark(item)]
+
+
+def price_of(select: exp.Expr) -> list[exp.Expr]:
+    """Returns a copy of the mark of our clauses that a SELECT has; [] where it has none."""
+    return [item.copy() for item in select.expressions if clauses_mark(item)]
+
+
 def call_of(aggregate: exp.Expr) -> exp.Expr:
     """Returns the call of an aggregate, without the FILTER behind it."""
     call: exp.Expr = aggregate.this if isinstance(aggregate, exp.Filter) else aggregate

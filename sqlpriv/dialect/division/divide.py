@@ -20,10 +20,10 @@ from dataclasses import replace
 from sqlglot import exp
 
 from sqlpriv.dialect.clauses import Clauses
-from sqlpriv.dialect.common_tables import bare_name, common_table, used_common_tables
+from sqlpriv.dialect.common_tables import common_table, used_common_tables
 from sqlpriv.dialect.division.grouped_select import KEYS, GroupedSelect
 from sqlpriv.dialect.division.neighbour_rows import with_neighbours_joined
-from sqlpriv.dialect.division.outer_keys import ColumnsOf, with_outer_tables_named
+from sqlpriv.dialect.division.outer_keys import with_outer_tables_named
 from sqlpriv.dialect.division.parts import (
     Attempt,
     Division,
@@ -35,48 +35,44 @@ from sqlpriv.dialect.division.parts import (
     query_key,
     stored_tables,
 )
-from sqlpriv.dialect.division.public_rows import RunPublic, with_public_rows
+from sqlpriv.dialect.division.public_rows import with_public_rows
 from sqlpriv.dialect.division.row_sets import (
     needs_keys_of_rows,
     select_keys_alone,
     with_rows_grouped,
 )
-from sqlpriv.dialect.division.unit_windows import RowNames, with_windows_joined
-from sqlpriv.dialect.marks import clauses_mark, duckdb_text, marked_name
+from sqlpriv.dialect.division.stored_tables import StoredTables
+from sqlpriv.dialect.division.unit_windows import with_windows_joined
+from sqlpriv.dialect.marks import clauses_mark, duckdb_text, marked_name, outputs_of
 from sqlpriv.dialect.reading.parsed_query import ParsedQuery
 from sqlpriv.errors import Refused
 from sqlpriv.statements.tree import Origin
 
 _WAYS = ((False, False), (True, False), (False, True))
 """How a SELECT is parted: `ends` and `counted` of `GroupedSelect`, in the order in which tried."""
-Rewrite = Callable[[exp.Expr, Callable[[exp.Expr], bool]], Refused | None]
-"""Rewrites a query, whose parts the second argument asks whether they read private rows; returns
-why a form was left as it is, if one was."""
+Rewrite = Callable[[exp.Expr, StoredTables], Refused | None]
+"""Rewrites a query; returns why a form was left as it is, if one was."""
+_PRICE = "price"
+"""Of a SELECT, in its `meta`: the mark of its price."""
 MOST = 100
 """Queries that are tried for one statement."""
 
 
 def divide(
     query: Origin,
-    is_private: Callable[[str], bool],
+    tables: StoredTables,
     attempt: Attempt,
-    row_names: RowNames = lambda _: ("", frozenset()),
-    whole: Refused | None = None,
-    run_public: RunPublic = lambda *_: None,
-    columns_of: ColumnsOf = lambda _: None,
-    rewrite: Rewrite = lambda *_: None,
-    write_rows: Rewrite = lambda *_: None,
+    whole: Refused | None,
+    rewrite: Rewrite,
+    write_rows: Rewrite,
 ) -> Division | Refused | None:
     """Returns a statement in parts.
 
     Args:
         query: One query, which cannot be answered as a whole, as it was parsed.
-        is_private: Whether a stored table, by its lower-case name, has rows to protect.
+        tables: What is known of stored tables.
         attempt: Tried on every query that might be answered privately.
-        row_names: What tells the rows of a stored table apart, and units, by its lower-case name.
         whole: What an attempt at the whole statement came to; None where there was none.
-        run_public: Runs a query over public tables.
-        columns_of: The lower-case columns of a stored table, by its lower-case name.
         rewrite: Writes forms of SQL in the query as others, before it is parted.
         write_rows: The same of rows that the query writes, after public rows are written out.
 
@@ -86,16 +82,17 @@ def divide(
     assert isinstance(query, ParsedQuery)
     if not isinstance(query.tree, exp.Query | exp.Pivot) or _joins_nothing(query.tree):
         return None
-    divider = _Divider(query, is_private, attempt)
+    divider = _Divider(query, tables, attempt)
     if whole is not None:
         divider.note_refusal(whole)
-    with_outer_tables_named(divider.root, columns_of)
-    unchanged = rewrite(divider.root, divider.reads_private)
-    with_rows_grouped(divider.root, divider.reads_private)
-    with_neighbours_joined(divider.root, row_names, divider.reads_private)
-    with_public_rows(divider.root, divider.reads_private, run_public)
-    overlapping = write_rows(divider.root, divider.reads_private)
-    missing_row = with_windows_joined(divider.root, row_names, divider.reads_private)
+    root = divider.root
+    with_outer_tables_named(root, tables)
+    unchanged = rewrite(root, tables)
+    with_rows_grouped(root, tables)
+    with_neighbours_joined(root, tables)
+    with_public_rows(root, tables)
+    overlapping = write_rows(root, tables)
+    missing_row = with_windows_joined(root, tables)
     divider.refusal = unchanged or overlapping or missing_row
     try:
         return divider.division()
@@ -116,18 +113,16 @@ class _Divider:
 
     Args:
         query: The statement.
-        is_private, attempt: See `divide`.
+        tables, attempt: See `divide`.
     """
 
-    def __init__(
-        self, query: ParsedQuery, is_private: Callable[[str], bool], attempt: Attempt
-    ) -> None:
+    def __init__(self, query: ParsedQuery, tables: StoredTables, attempt: Attempt) -> None:
         self.query, self.clauses = query, dict(query.clauses)
         self.root = root = exp.Subquery(this=query.tree.copy())
-        self.is_private, self.attempt = is_private, attempt
+        self.tables, self.attempt = tables, attempt
         self.refusal: Refused | None = None
-        selects = root.find_all(exp.Select, exp.Pivot)
-        self._prices = {id(x): (x, price_mark(x, self.clauses)) for x in selects}
+        for select in root.find_all(exp.Select, exp.Pivot):
+            select.meta[_PRICE] = price_mark(select, self.clauses)
         self._queries: dict[str, PrivateQuery] = {}  # by text
         self._refusals: dict[tuple[str, bool], Refused] = {}  # by text, and whether keys alone
         self._tried = 0
@@ -148,7 +143,7 @@ class _Divider:
         tail = self.root.this
         self._drop_unused(tail)
         self._drop_clauses(tail)
-        if self.reads_private(tail):
+        if self.tables.reads_private(tail):
             raise NotDivisible("a private table is outside of every private query")
         queries = tuple(self._queries.values())
         answers = {query.name for query in queries}
@@ -162,7 +157,7 @@ class _Divider:
 
     def _process(self, query: exp.Expr) -> None:
         """Turns a query into plain SQL over answers, in its place."""
-        if not self.reads_private(query):
+        if not self.tables.reads_private(query):
             return
         match query:
             case exp.Select():
@@ -213,7 +208,7 @@ class _Divider:
         for counts, name in zip(grouped.counts, names, strict=False):
             counts.replace(exp.select("*").from_(exp.to_table(name)))
         tail.set("with_", select.args.get("with_"))
-        self._prices[id(tail)] = (tail, self._price(select))
+        tail.meta[_PRICE] = _price(select)
         select.replace(tail)
         self._descend(tail)
         return True
@@ -225,7 +220,7 @@ class _Divider:
                 cte = common_table(node)
                 if cte is not None:
                     self._process(cte.this)
-                elif self.reads_private(node):
+                elif self.tables.reads_private(node):
                     raise NotDivisible("raw columns never leave")
             elif isinstance(node, exp.Query) and node is not query:
                 select_keys_alone(node)
@@ -284,28 +279,19 @@ class _Divider:
     def _with_surroundings(self, place: exp.Expr, private: exp.Select) -> tuple[exp.Select, str]:
         """Returns a query with the price and the WITH that hold for it, and the price's mark."""
         written = private.copy()
-        price = self._price(place)
+        price = _price(place)
         own = self.clauses.get(clauses_mark(written))
-        outputs = written.expressions if own is None else written.expressions[1:]
         if price and (own is None or not own.is_priced):
             around = self.clauses[price]
             both = replace(own or Clauses(around.select), is_priced=True, options=around.options)
             mark = f"{both.mark} {price}"
             self.clauses[mark] = both
-            written.set("expressions", [exp.column(mark), *outputs])
+            written.set("expressions", [exp.column(mark), *outputs_of(written)])
         tables = [cte.copy() for cte in used_common_tables(place, private)]
         recursive = any(with_.args.get("recursive") for with_ in self.root.find_all(exp.With))
         with_ = exp.With(expressions=tables, recursive=recursive) if tables else None
         written.set("with_", with_)
         return written, price
-
-    def _price(self, place: exp.Expr | None) -> str:
-        """Returns the mark of the price that holds at a place; '' where none is written."""
-        while place is not None:
-            if id(place) in self._prices:
-                return self._prices[id(place)][1]
-            place = place.parent
-        return ""
 
     def _drop_clauses(self, tail: exp.Expr) -> None:
         """Takes our clauses out of SELECTs that became plain SQL.
@@ -320,21 +306,6 @@ class _Divider:
                     raise NotDivisible("STRATIFY BY is of private rows")
                 column.pop()
 
-    # --- what is read ---
-
-    def reads_private(self, query: exp.Expr, inside: frozenset[int] = frozenset()) -> bool:
-        return any(self._is_private(table, inside) for table in query.find_all(exp.Table))
-
-    def _is_private(self, table: exp.Table, inside: frozenset[int]) -> bool:
-        if not isinstance(table.this, exp.Identifier):
-            return False
-        cte = common_table(table)
-        if cte is None:
-            return self.is_private(bare_name(table))
-        if id(cte) in inside:
-            return False  # a recursive query reads itself
-        return self.reads_private(cte.this, inside | {id(cte)})
-
     def _drop_unused(self, tail: exp.Expr) -> None:
         """Takes queries of WITH out that only private queries used."""
         while True:
@@ -342,7 +313,7 @@ class _Divider:
             unused = [
                 cte
                 for cte in tail.find_all(exp.CTE)
-                if id(cte) not in used and self.reads_private(cte.this)
+                if id(cte) not in used and self.tables.reads_private(cte.this)
             ]
             if not unused:
                 return
@@ -351,3 +322,10 @@ class _Divider:
                 cte.pop()
                 if isinstance(with_, exp.With) and not with_.expressions:
                     with_.pop()
+
+
+def _price(place: exp.Expr | None) -> str:
+    """Returns the mark of the price that holds at a place; '' where none is written."""
+    while place is not None and _PRICE not in place.meta:
+        place = place.parent
+    return "" if place is None else str(place.meta[_PRICE])

@@ -1,4 +1,4 @@
-"""Terms of a query: which take a group of rows together, and how columns and terms are named."""
+"""Terms of a query: which take a group of rows together, its keys, and how columns are named."""
 
 from __future__ import annotations
 
@@ -9,9 +9,18 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import ErrorLevel, SqlglotError
 
-from sqlpriv.dialect.division.parts import NotDivisible
+from sqlpriv.dialect.common_tables import bare_name, common_table
+from sqlpriv.dialect.division.parts import NotDivisible, own_nodes
+from sqlpriv.dialect.division.stored_tables import StoredTables
 from sqlpriv.dialect.division.value_frequencies import NAMES
-from sqlpriv.dialect.marks import MARK, SHOWN_NAME, duckdb_name, function_name, marked_name
+from sqlpriv.dialect.marks import (
+    MARK,
+    SHOWN_NAME,
+    duckdb_name,
+    function_name,
+    marked_name,
+    outputs_of,
+)
 
 _OURS = ("error",)
 """Functions of our own that stand around an aggregate and belong to the private query."""
@@ -87,6 +96,64 @@ def _is_true(condition: exp.Expr) -> bool:
 
 def output_name(item: exp.Expr) -> str:
     """Returns the name of an output's column; without an alias what DuckDB would make of it."""
-    if isinstance(item, exp.Alias | exp.Column):
+    if isinstance(item, exp.Alias | exp.Column) and not marked_name(item):
         return item.alias_or_name
     return item.meta.get(SHOWN_NAME) or duckdb_name(item)
+
+
+def column_names(source: exp.Expr, tables: StoredTables | None = None) -> list[str] | None:
+    """Returns the names of the columns of a part of FROM; None where they cannot be told.
+
+    Args:
+        source: A table, a query of WITH, a subquery, VALUES or a table function.
+        tables: Tells the columns of stored tables, in lower case.
+    """
+    alias = source.args.get("alias")
+    if isinstance(alias, exp.TableAlias) and alias.columns:
+        return [name.name for name in alias.columns]
+    if isinstance(source, exp.Subquery | exp.Lateral):
+        return output_names(source.this, tables)
+    if not isinstance(source, exp.Table) or not isinstance(source.this, exp.Identifier):
+        return None
+    if (cte := common_table(source)) is not None:
+        return [x.name for x in cte.args["alias"].columns] or output_names(cte.this, tables)
+    names = None if tables is None else tables.columns_of(bare_name(source))
+    return None if names is None else list(names)
+
+
+def output_names(query: exp.Expr, tables: StoredTables | None = None) -> list[str] | None:
+    """Returns the names of a query's columns; None where they cannot be told. See `column_names`.
+
+    Of a set operation the first query names the columns."""
+    query = query.unnest()
+    while isinstance(query, exp.SetOperation):
+        query = query.left.unnest()
+    items = outputs_of(query) if isinstance(query, exp.Select) else []
+    if len(items) == 1 and isinstance(items[0], exp.Star):
+        source = query.args.get("from_")
+        if source is None or query.args.get("joins") or items[0].args.get("except_"):
+            return None
+        return column_names(source.this, tables)
+    return None if not items or any(x.is_star for x in items) else list(map(output_name, items))
+
+
+def distinct_output_names(query: exp.Expr) -> list[str] | None:
+    """Returns the names of a query's columns, told without stored tables; None of equal ones."""
+    names = output_names(query)
+    return names if names and len({*map(str.lower, names)}) == len(names) else None
+
+
+def group_terms(select: exp.Select) -> list[exp.Expr]:
+    """Returns the keys of GROUP BY: numbers are the outputs of these places, and ALL are those that
+    are no aggregates.
+
+    Raises:
+        NotDivisible: There is no GROUP BY, or it has sets of keys.
+    """
+    group, outputs = select.args.get("group"), outputs_of(select)
+    if group is None or {name for name, x in group.args.items() if x} - {"expressions", "all"}:
+        raise NotDivisible("no keys, or sets of them")
+    if group.args.get("all"):
+        plain = [item for item in outputs if not any(map(is_aggregate, own_nodes(item)))]
+        return [item.unalias() for item in plain]
+    return [term_of_number(term, outputs) for term in group.expressions]

@@ -13,43 +13,30 @@ these joins.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from sqlglot import exp
 
 from sqlpriv.dialect.common_tables import bare_name
 from sqlpriv.dialect.division.parts import own_nodes
 from sqlpriv.dialect.division.row_sets import row_number, subquery_of
-from sqlpriv.dialect.division.unit_windows import RowNames, same_key, set_joins, write_named_windows
+from sqlpriv.dialect.division.stored_tables import StoredTables
+from sqlpriv.dialect.division.unit_windows import queries_with_windows, same_key, set_joins
 from sqlpriv.dialect.division.window_values import of_row, text_of
 from sqlpriv.dialect.marks import function_name, marked_name
 
 _PLACE = "__place"
 _AT = ("lag", "lead", "first_value")
-_OTHER = ("group", "having", "distinct", "limit", "offset", "windows", "joins", "laterals")
 
 
-def with_neighbours_joined(
-    root: exp.Expr, row_names: RowNames, reads_private: Callable[[exp.Expr], bool]
-) -> None:
-    """Rewrites the subqueries below a query that look at other rows of a unit by their place;
-    arguments as in `with_windows_joined`."""
-    for select in list(root.find_all(exp.Select)):
-        write_named_windows(select)
-        source = select.args.get("from_")
-        table = source.this if source is not None else None
-        if not isinstance(table, exp.Table) or select.find_ancestor(exp.Select, exp.Pivot) is None:
-            continue
-        windows = [node for node in own_nodes(select) if isinstance(node, exp.Window)]
+def with_neighbours_joined(root: exp.Expr, tables: StoredTables) -> None:
+    """Rewrites the subqueries below a query that look at other rows of a unit by their place."""
+    for select, table, windows in queries_with_windows(root):
         others = [window for window in windows if _looks_elsewhere(window)]
-        if not others or any(select.args.get(name) for name in _OTHER) or table.args.get("joins"):
-            continue
-        if not reads_private(table) or len({*map(_frame_text, windows)}) != 1:
+        if not others or not tables.reads_private(table) or len({*map(_frame_text, windows)}) != 1:
             continue
         if all(
             window in others or function_name(window.this) == "row_number" for window in windows
         ):
-            _join_neighbours(select, table, windows, row_names(bare_name(table))[1])
+            _join_neighbours(select, table, windows, tables.row_names(bare_name(table))[1])
 
 
 def _looks_elsewhere(window: exp.Window) -> bool:

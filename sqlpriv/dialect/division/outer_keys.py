@@ -11,7 +11,7 @@ One private query answers for every row around, at one price.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Sequence
 
 from sqlglot import exp
 
@@ -23,8 +23,8 @@ from sqlpriv.dialect.common_tables import (
 )
 from sqlpriv.dialect.division.named_terms import conjuncts_of
 from sqlpriv.dialect.division.parts import NotDivisible
+from sqlpriv.dialect.division.stored_tables import StoredTables
 from sqlpriv.dialect.marks import (
-    MARK,
     call_of,
     duckdb_call,
     duckdb_name,
@@ -34,7 +34,6 @@ from sqlpriv.dialect.marks import (
 
 _BEHIND = ("where", "qualify", "order", "limit", "offset", "distinct", "windows")
 _COUNTS = ("count", "count_if", "countif")
-ColumnsOf = Callable[[str], Collection[str] | None]
 Pairs = list[tuple[exp.Expr, exp.Expr]]
 """An expression over the inner rows, and the column around them that it equals."""
 
@@ -71,19 +70,19 @@ def without_outer_equalities(select: exp.Select) -> tuple[exp.Select, Pairs]:
     return select, pairs
 
 
-def with_outer_tables_named(root: exp.Expr, columns_of: ColumnsOf) -> None:
-    """Writes the table before a column that only a query around its own has.
-
-    Args:
-        root: Holds the query.
-        columns_of: The columns of a stored table, by its lower-case name; None of another.
-    """
+def with_outer_tables_named(root: exp.Expr, tables: StoredTables) -> None:
+    """Writes the table before a column that only a query around its own has."""
     for column in list(root.find_all(exp.Column)):
         if column.table or marked_name(column) or isinstance(column.this, exp.Star):
             continue
         select = column.find_ancestor(exp.Select)
         while isinstance(select, exp.Select):
-            sources = {alias: columns_of(table) for alias, table in _stored_sources(select)}
+            sources = {
+                source.alias_or_name: tables.columns_of(bare_name(source))
+                if is_stored_table(source)
+                else None
+                for source in sources_of(select)
+            }
             if any(columns is None for columns in sources.values()):
                 break  # it may be a column of a subquery
             having = [x for x, names in sources.items() if column.name.lower() in (names or ())]
@@ -92,17 +91,6 @@ def with_outer_tables_named(root: exp.Expr, columns_of: ColumnsOf) -> None:
                     column.set("table", exp.to_identifier(having[0], quoted=True))
                 break
             select = select.find_ancestor(exp.Select)
-
-
-def _stored_sources(select: exp.Select) -> list[tuple[str, str]]:
-    """Returns the alias of each source of a SELECT, and its table's name; '' of a subquery."""
-    return [
-        (
-            source.alias_or_name.partition(MARK)[0],
-            bare_name(source) if is_stored_table(source) else "",
-        )
-        for source in sources_of(select)
-    ]
 
 
 def _names_in_from(query: exp.Expr) -> set[str]:

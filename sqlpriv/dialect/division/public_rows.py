@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -20,41 +20,35 @@ from sqlglot import exp
 
 from sqlpriv.dialect.common_tables import common_table, query_in_from
 from sqlpriv.dialect.division.parts import NotDivisible, own_nodes, stored_tables
-from sqlpriv.dialect.marks import MARK, as_day, duckdb_text, function_name, marked_name
+from sqlpriv.dialect.division.row_sets import subquery_of
+from sqlpriv.dialect.division.stored_tables import StoredTables
+from sqlpriv.dialect.marks import as_day, duckdb_text, function_name, marked_name
 from sqlpriv.statements.keywords import words
 from sqlpriv.system.row_order import in_one_order
 
-RunPublic = Callable[[str, Sequence[str]], tuple[Sequence[str], Sequence[tuple[Any, ...]]] | None]
-"""Runs a query over these public tables: its columns and rows, None of one that fails."""
 _SHAPING = ("group", "having", "distinct", "limit", "offset", "qualify")
 _AGGREGATES = words("count sum avg min max median mode count_if stddev any_value first last")
 
 
-def with_public_rows(
-    root: exp.Expr, reads_private: Callable[[exp.Expr], bool], run: RunPublic
-) -> None:
+def with_public_rows(root: exp.Expr, tables: StoredTables) -> None:
     """Writes the rows of public subqueries in joins as VALUES; others stay as they are."""
     for join in list(root.find_all(exp.Join)):
         source, select = join.this, join.parent
         first = select.args.get("from_") if isinstance(select, exp.Select) else None
-        if first is None or not reads_private(first.this):
+        if first is None or not tables.reads_private(first.this):
             continue
         query = query_in_from(source)
         if query is None or not source.alias_or_name or not _is_of_stored_tables(query):
             continue
-        if reads_private(query) or not _is_shaped(query):
+        if tables.reads_private(query) or not _is_shaped(query):
             continue
         try:
-            tables = sorted({*stored_tables(query)})
+            answer = tables.run(duckdb_text(query), sorted({*stored_tables(query)}))
         except NotDivisible:
             continue
-        answer = run(duckdb_text(query.copy()), tables)
         written = None if answer is None else rows_as_values(*answer)
-        if written is not None:
-            alias = source.alias_or_name.partition(MARK)[0]
-            names = [exp.to_identifier(name, quoted=True) for name in (answer or ([],))[0]]
-            named = exp.TableAlias(this=exp.to_identifier(alias), columns=names)
-            join.set("this", exp.Subquery(this=written, alias=named))
+        if answer is not None and written is not None:
+            join.set("this", subquery_of(written, source.alias_or_name, list(answer[0])))
 
 
 def _is_of_stored_tables(query: exp.Select) -> bool:

@@ -19,42 +19,37 @@ may be made, is for the planner to tell. Set operations of answers are left to t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from sqlglot import exp
 
 from sqlpriv.dialect.common_tables import common_table
-from sqlpriv.dialect.division.named_terms import common_text, is_aggregate, output_name
-from sqlpriv.dialect.division.parts import has_distinct_rows, own_nodes
-from sqlpriv.dialect.marks import (
-    MARK,
-    clauses_mark,
-    duckdb_call,
-    row_count,
+from sqlpriv.dialect.division.named_terms import (
+    common_text,
+    distinct_output_names,
+    is_aggregate,
 )
+from sqlpriv.dialect.division.parts import has_distinct_rows, own_nodes
+from sqlpriv.dialect.division.stored_tables import StoredTables
+from sqlpriv.dialect.marks import duckdb_call, price_of, row_count
 
 _SIDE = "__side"
 _ENDS = ("limit", "offset", "qualify", "group", "having", "windows")
 
 
-def with_rows_grouped(root: exp.Expr, reads_private: Callable[[exp.Expr], bool]) -> None:
-    """Rewrites what stands below a query: the query itself is over groups.
-
-    Args:
-        root: Holds the query.
-        reads_private: Whether a part reads private rows.
-    """
+def with_rows_grouped(root: exp.Expr, tables: StoredTables) -> None:
+    """Rewrites what stands below a query: the query itself is over groups."""
     grouped: set[int] = set()
     for node in reversed(list(root.find_all(exp.SetOperation))):
         sides = (node.left, node.right)
         raw = any(has_raw_rows(side) or id(side) in grouped for side in sides)
-        if _is_outermost(node, root) or not raw or not reads_private(node):
+        if _is_outermost(node, root) or not raw or not tables.reads_private(node):
             continue
         if (written := _as_groups(node)) is not None:
             grouped.add(id(written))
             node.replace(written)
     for select in list(root.find_all(exp.Select)):
-        if reads_private(select):
+        if tables.reads_private(select):
             _write_windows_as_groups(select)
             if not _is_outermost(select, root):
                 _write_distinct_on(select)
@@ -79,8 +74,7 @@ def select_keys_alone(query: exp.Expr) -> None:
     if not (once and isinstance(select, exp.Select) and has_raw_rows(select)):
         return
     if isinstance(around, exp.Exists):
-        price = [item for item in select.expressions if clauses_mark(item)]
-        select.set("expressions", [*price, exp.Literal.number(1)])
+        select.set("expressions", [*price_of(select), exp.Literal.number(1)])
     elif not any(select.args.get(name) for name in ("limit", "offset", "distinct", "qualify")):
         select.set("distinct", exp.Distinct())
 
@@ -118,7 +112,7 @@ def has_raw_rows(query: exp.Expr) -> bool:
 
 def _as_groups(node: exp.SetOperation) -> exp.Select | None:
     """Returns a set operation as a query with groups; None where it keeps repeated rows."""
-    names = output_names_of(node)
+    names = distinct_output_names(node)
     if names is None or not node.args.get("distinct") or node.args.get("by_name"):
         return None
     if any(node.args.get(name) for name in ("order", "limit", "offset", "with_")):
@@ -216,7 +210,7 @@ def _write_windows_as_groups(select: exp.Select) -> None:
 
 def _write_distinct_windows(select: exp.Select) -> None:
     """Writes SELECT DISTINCT with windows as the groups of a query that has the windows."""
-    names = output_names_of(select) if has_distinct_rows(select) else None
+    names = distinct_output_names(select) if has_distinct_rows(select) else None
     if names is None or not any(isinstance(node, exp.Window) for node in own_nodes(select)):
         return
     if not any(select.args.get(name) for name in ("order", "limit", "offset", "with_")):
@@ -224,29 +218,3 @@ def _write_distinct_windows(select: exp.Select) -> None:
         columns = [exp.column(name, quoted=True) for name in names]
         rows = subquery_of(select, "__rows", names)
         select.replace(exp.select(*columns).from_(rows).group_by(*columns))
-
-
-def output_names_of(query: exp.Expr) -> list[str] | None:
-    """Returns the names of a query's columns; None where they cannot be told without the vault."""
-    query = query.unnest() if isinstance(query, exp.Subquery) else query
-    if isinstance(query, exp.SetOperation):
-        return output_names_of(query.left)
-    if not isinstance(query, exp.Select):
-        return None
-    items = [item for item in query.expressions if not clauses_mark(item)]
-    if len(items) == 1 and isinstance(items[0], exp.Star) and not query.args.get("joins"):
-        source = query.args["from_"].this if query.args.get("from_") else None
-        if isinstance(source, exp.Table) and (cte := common_table(source)) is not None:
-            return _names_in_alias(cte.args["alias"]) or output_names_of(cte.this)
-        if isinstance(source, exp.Subquery):
-            return _names_in_alias(source.args.get("alias")) or output_names_of(source.this)
-        return None
-    names = [output_name(item).partition(MARK)[0] for item in items]
-    has_star = any(isinstance(item, exp.Star) or item.is_star for item in items)
-    return names if not has_star and len({*map(str.lower, names)}) == len(names) else None
-
-
-def _names_in_alias(alias: exp.Expr | None) -> list[str]:
-    return (
-        [name.name.partition(MARK)[0] for name in alias.args.get("columns") or ()] if alias else []
-    )

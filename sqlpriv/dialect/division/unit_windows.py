@@ -17,13 +17,14 @@ else they partition by is compared in their FILTER. A row's value depends on its
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
 
 from sqlpriv.dialect.common_tables import bare_name, common_table
 from sqlpriv.dialect.division.parts import NotDivisible, own_nodes
+from sqlpriv.dialect.division.stored_tables import StoredTables
 from sqlpriv.dialect.division.window_values import OrderedRows, column_of, of_row, text_of
 from sqlpriv.errors import Refused
 
@@ -34,38 +35,18 @@ NO_ROW = Refused(
     "table, not of a subquery",
 )
 _OTHER = ("group", "having", "distinct", "limit", "offset", "windows", "joins", "laterals")
-RowNames = Callable[[str], tuple[str, frozenset[str]]]
-"""Gives, by a stored table's name, a PRIMARY KEY or UNIQUE column, '' for none, and the columns
-that name the unit, in lower case."""
 
 
-def with_windows_joined(
-    root: exp.Expr, row_names: RowNames, reads_private: Callable[[exp.Expr], bool]
-) -> Refused | None:
-    """Rewrites the subqueries below a query that have windows over private rows.
-
-    Args:
-        root: The query; its own windows are over groups.
-        row_names: Tells rows of a table apart, and units.
-        reads_private: Whether a part reads private rows.
-
-    Returns:
-        Why a window was left as it is; None where nothing can be done about it.
-    """
+def with_windows_joined(root: exp.Expr, tables: StoredTables) -> Refused | None:
+    """Rewrites the subqueries below a query that have windows over private rows: its own windows
+    are over groups. Returns why a window was left as it is; None where nothing can be done about
+    it."""
     refusal = None
-    for select in list(root.find_all(exp.Select)):
-        write_named_windows(select)
-        source = select.args.get("from_")
-        table = source.this if source is not None else None
-        has_windows = any(isinstance(node, exp.Window) for node in own_nodes(select))
-        if not has_windows or not isinstance(table, exp.Table) or not reads_private(table):
-            continue
-        if select.find_ancestor(exp.Select, exp.Pivot) is None:
-            continue
-        if any(select.args.get(name) for name in _OTHER) or table.args.get("joins"):
+    for select, table, windows in queries_with_windows(root):
+        if not windows or not tables.reads_private(table):
             continue
         stored = common_table(table) is None
-        row, units = row_names(bare_name(table)) if stored else ("", frozenset[str]())
+        row, units = tables.row_names(bare_name(table)) if stored else ("", frozenset[str]())
         try:
             select.replace(_with_joins(select, table, row, units))
         except NotDivisible:
@@ -73,6 +54,21 @@ def with_windows_joined(
         except Refused as reason:
             refusal = reason
     return refusal
+
+
+def queries_with_windows(
+    root: exp.Expr,
+) -> Iterator[tuple[exp.Select, exp.Table, list[exp.Window]]]:
+    """Yields the subqueries below a query that are over rows of one table: with the table, and
+    their windows."""
+    for select in list(root.find_all(exp.Select)):
+        write_named_windows(select)
+        source = select.args.get("from_")
+        table = source.this if source is not None else None
+        if not isinstance(table, exp.Table) or select.find_ancestor(exp.Select, exp.Pivot) is None:
+            continue
+        if not any(select.args.get(name) for name in _OTHER) and not table.args.get("joins"):
+            yield select, table, [x for x in own_nodes(select) if isinstance(x, exp.Window)]
 
 
 def write_named_windows(select: exp.Select) -> None:

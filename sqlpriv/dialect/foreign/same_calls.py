@@ -90,7 +90,7 @@ def write_pivot(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
         rewriter.check_arguments(node, "expressions fields alias unpivot include_nulls")
         for column in [x for field in node.args["fields"] for x in field.expressions]:
             if rewriter.dialect == "snowflake" and isinstance(column, exp.Column):
-                title = exp.Literal.string(column.name.partition(MARK)[0].upper())
+                title = exp.Literal.string(column.name.upper())
                 column.replace(exp.PivotAlias(this=column.copy(), alias=title))
         return node
     named = "columns identify_pivot_strings prefixed_pivot_columns pivot_column_naming"

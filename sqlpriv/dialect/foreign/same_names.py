@@ -21,8 +21,6 @@ def write_identifier(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     rewriter.check_arguments(node, "this quoted")
     name = str(node.this)
     if not name.startswith(MARK):
-        name = name.partition(MARK)[0]  # `w (a) AS (…)` of WITH looks like a call
-        node.set("this", name)
         plain = re.fullmatch(r"[^\W\d]\w*", name) and name.upper() not in NO_ALIAS
         node.set("quoted", bool(node.args.get("quoted")) or not plain)
     return node

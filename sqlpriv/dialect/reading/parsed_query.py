@@ -13,7 +13,7 @@ from sqlpriv.dialect import syntax
 from sqlpriv.dialect.clauses import Clauses, Cut, cut_clauses
 from sqlpriv.dialect.foreign.same_meaning import in_duckdb
 from sqlpriv.dialect.lowering.query_lowering import QueryLowering
-from sqlpriv.dialect.marks import SHOWN_NAME, duckdb_name, duckdb_text
+from sqlpriv.dialect.marks import MARK, SHOWN_NAME, duckdb_name, duckdb_text
 from sqlpriv.dialect.reading.generated_rows import write_rows
 from sqlpriv.dialect.reading.keyword_calls import write_with_commas
 from sqlpriv.dialect.reading.pipes import without_pipes
@@ -147,6 +147,7 @@ def _as_duckdb_reads(tree: exp.Expr, c: TokenCursor) -> exp.Expr:
         place = next((token for token in c.tokens if token.upper == "INTO"), c.tokens[0])
         hint = f"{NO_TABLES}; an owner writes CREATE TABLE … AS SELECT"
         raise PermissionDenied.at(place, "SELECT … INTO makes a table", hint)
+    _clean_names(tree)
     _drop_main_schema(tree)
     write_with_commas(tree)
     write_rows(tree, c.dialect, c.tokens[0])
@@ -198,6 +199,13 @@ def _name_in_duckdb(output: exp.Expr, c: TokenCursor) -> str:
         return default_name(Item(QueryLowering(c, {}).nodes.expression(output.copy())))
     except Refused:
         return duckdb_name(output)
+
+
+def _clean_names(tree: exp.Expr) -> None:
+    """Takes marks from names that are no functions': `w (a)` of WITH looks like a call."""
+    for name in tree.find_all(exp.Identifier):
+        if not isinstance(name.parent, exp.Anonymous):
+            name.set("this", str(name.this).partition(MARK)[0] or name.this)
 
 
 def _drop_main_schema(tree: exp.Expr) -> None:

@@ -108,6 +108,7 @@ class ProgramCompiler:
         from sqlpriv.dialect.division.parts import Division
         from sqlpriv.dialect.division.rewrites.rewrite_joins import rewrite_joins
         from sqlpriv.dialect.division.row_sources.written_rows import with_written_rows
+        from sqlpriv.dialect.division.stored_tables import StoredTables
 
         steps_of: dict[str, list[PrivateStep]] = {}
         levels_of: dict[str, pa.Table] = {}
@@ -139,17 +140,10 @@ class ProgramCompiler:
             steps_of[part.name] = steps
             return None
 
-        division = divide(
-            query,
-            self._is_private,
-            attempt,
-            self._row_names,
-            whole,
-            run_public,
-            self._columns_of,
-            rewrite_joins(self._columns_of, self._row_names, run_public, self._types_of),
-            partial(with_written_rows, columns_of=self._columns_of),
+        stored = StoredTables(
+            self._is_private, self._columns_of, self._types_of, self._row_names, run_public
         )
+        division = divide(query, stored, attempt, whole, rewrite_joins, with_written_rows)
         if not isinstance(division, Division):
             return too_large[0] if too_large else division
         paid = [part for part in division.queries if part.name in steps_of]

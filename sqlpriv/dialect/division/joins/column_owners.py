@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -10,16 +10,14 @@ from sqlglot import exp
 from sqlpriv.dialect.common_tables import (
     alias_of,
     bare_name,
-    common_table,
     is_stored_table,
     query_in_from,
     sources_of,
 )
-from sqlpriv.dialect.division.named_terms import conjuncts_of, output_name
-from sqlpriv.dialect.division.outer_keys import ColumnsOf
+from sqlpriv.dialect.division.named_terms import column_names, conjuncts_of, output_name
 from sqlpriv.dialect.division.parts import NotDivisible
-from sqlpriv.dialect.division.unit_windows import RowNames
-from sqlpriv.dialect.marks import MARK, clauses_mark, marked_name
+from sqlpriv.dialect.division.stored_tables import StoredTables
+from sqlpriv.dialect.marks import marked_name
 
 
 def other_sources(select: exp.Select, join: exp.Join) -> list[exp.Expr]:
@@ -27,76 +25,44 @@ def other_sources(select: exp.Select, join: exp.Join) -> list[exp.Expr]:
     return [source for source in sources_of(select) if source is not join.this]
 
 
-def column_names(source: exp.Expr, columns_of: ColumnsOf) -> Collection[str] | None:
-    """Returns the lower-case names of the columns of a part of FROM; None where it cannot be told.
-
-    Args:
-        source: A table, a query of WITH, a subquery, VALUES or a table function.
-        columns_of: The columns of a stored table, by its lower-case name; None of another.
-    """
-    alias = source.args.get("alias")
-    if isinstance(alias, exp.TableAlias) and alias.columns:
-        return identifier_names(alias.columns)
-    if isinstance(source, exp.Table):
-        if not isinstance(source.this, exp.Identifier):
-            return None
-        cte = common_table(source)
-        if cte is None:
-            return columns_of(bare_name(source))
-        return identifier_names(cte.args["alias"].columns) or _output_names(cte.this, columns_of)
-    if isinstance(source, exp.Subquery | exp.Lateral):
-        return _output_names(source.this, columns_of)
-    return None
-
-
-def _output_names(query: exp.Expr, columns_of: ColumnsOf) -> list[str] | None:
-    query = query.unnest() if isinstance(query, exp.Subquery) else query
-    while isinstance(query, exp.SetOperation):
-        query = query.left.unnest() if isinstance(query.left, exp.Subquery) else query.left
-    if not isinstance(query, exp.Select):
-        return None
-    items = [item for item in query.expressions if not clauses_mark(item)]
-    if len(items) == 1 and isinstance(items[0], exp.Star):
-        source = query.args.get("from_")
-        if source is None or query.args.get("joins") or items[0].args.get("except_"):
-            return None
-        of_source = column_names(source.this, columns_of)
-        return None if of_source is None else list(of_source)
-    if any(item.is_star for item in items):
-        return None
-    return list(map(column_name, items))
-
-
 def column_name(output: exp.Expr) -> str:
-    """Returns the lower-case name of the column that an output is, without marks."""
-    return output_name(output).partition(MARK)[0].lower()
+    """Returns the lower-case name of the column that an output is."""
+    return output_name(output).lower()
 
 
-def identifier_names(identifiers: Collection[exp.Expr]) -> list[str]:
-    """Returns the lower-case names of columns behind an alias, without marks."""
-    return [str(name.name).partition(MARK)[0].lower() for name in identifiers]
+def lower_names(source: exp.Expr, tables: StoredTables) -> set[str] | None:
+    """Returns the lower-case names of a part's columns; None where they cannot be told."""
+    names = column_names(source, tables)
+    return None if names is None else {*map(str.lower, names)}
 
 
-def names_unit(column: exp.Column, select: exp.Select, row_names: RowNames) -> bool:
-    """Returns whether a column of a query's rows names units, by what stored tables declare.
+def identifier_names(identifiers: Iterable[exp.Expr]) -> list[str]:
+    """Returns the lower-case names of columns behind an alias."""
+    return [name.name.lower() for name in identifiers]
 
-    Args:
-        column: Of the query's FROM; of a subquery there, what it is inside counts.
-        select: The query.
-        row_names: Tells which columns of a table name units.
-    """
-    name = column.name.partition(MARK)[0].lower()
+
+def others_names(select: exp.Select, join: exp.Join, tables: StoredTables) -> set[str] | None:
+    """Returns the lower-case names of the columns of FROM, but what is joined by one of its joins;
+    None where they cannot be told."""
+    names = [lower_names(source, tables) for source in other_sources(select, join)]
+    return None if None in names else {name for of_one in names for name in of_one or ()}
+
+
+def names_unit(column: exp.Column, select: exp.Select, tables: StoredTables) -> bool:
+    """Returns whether a column of a query's FROM names units, by what stored tables declare; of a
+    subquery there, what it is inside counts."""
+    name = column.name.lower()
     for source in sources_of(select):
         if column.table and alias_of(source) != column.table.lower():
             continue
-        if is_stored_table(source) and name in row_names(bare_name(source))[1]:
+        if is_stored_table(source) and name in tables.row_names(bare_name(source))[1]:
             return True
         if (query := query_in_from(source)) is None:
             continue
         for item in query.expressions:
             inner = exp.column(name) if item.is_star else item.unalias()
             is_it = item.is_star or column_name(item) == name
-            if is_it and isinstance(inner, exp.Column) and names_unit(inner, query, row_names):
+            if is_it and isinstance(inner, exp.Column) and names_unit(inner, query, tables):
                 return True
     return False
 
@@ -107,7 +73,7 @@ def columns_in(node: exp.Expr) -> list[exp.Column]:
 
 
 def using_columns(
-    select: exp.Select, join: exp.Join, columns_of: ColumnsOf
+    select: exp.Select, join: exp.Join, tables: StoredTables
 ) -> list[tuple[exp.Column, exp.Column]]:
     """Returns the columns that USING equates: `(joined.k, other.k)` of `USING (k)`.
 
@@ -118,7 +84,7 @@ def using_columns(
     others = other_sources(select, join)
     for name in join.args.get("using") or ():
         (key,) = identifier_names([name])
-        holders = [source for source in others if key in (column_names(source, columns_of) or ())]
+        holders = [source for source in others if key in (lower_names(source, tables) or ())]
         if len(holders) != 1:
             raise NotDivisible("USING of several tables")
         joined, other = (
@@ -157,30 +123,25 @@ class SidesOfJoin:
         """Returns whether a column is one of the private source."""
         if column.table:
             return column.table.lower() == self.alias
-        return _has(self.names, column) and not self._is_spine_column(column)
+        return column.name.lower() in self.names and not self._is_spine_column(column)
 
     def _is_spine_column(self, column: exp.Column) -> bool:
         if column.table:
             return column.table.lower() in self.spine
-        return any(_has(names, column) for names in self.spine.values())
+        return any(column.name.lower() in (names or ()) for names in self.spine.values())
 
 
-def _has(names: Collection[str] | None, column: exp.Column) -> bool:
-    return column.name.partition(MARK)[0].lower() in (names or ())
-
-
-def sides_of_join(select: exp.Select, join: exp.Join, columns_of: ColumnsOf) -> SidesOfJoin:
+def sides_of_join(select: exp.Select, join: exp.Join, tables: StoredTables) -> SidesOfJoin:
     """Returns whose columns are those of a query whose only private source is joined last.
 
     Raises:
         NotDivisible: The names of the private source's columns cannot be told.
     """
-    names = column_names(join.this, columns_of)
+    names = lower_names(join.this, tables)
     if names is None:
         raise NotDivisible("columns of unknown names")
-    spine = {
-        alias_of(source): column_names(source, columns_of) for source in other_sources(select, join)
-    }
+    others = other_sources(select, join)
+    spine = {alias_of(source): lower_names(source, tables) for source in others}
     return SidesOfJoin(alias_of(join.this), names, spine)
 
 
@@ -200,14 +161,14 @@ class ConditionsOfJoin:
 
 
 def conditions_of_join(
-    select: exp.Select, join: exp.Join, sides: SidesOfJoin, columns_of: ColumnsOf
+    select: exp.Select, join: exp.Join, sides: SidesOfJoin, tables: StoredTables
 ) -> ConditionsOfJoin:
     """Returns what ON and USING test; nothing where ON has a condition of another kind.
 
     Raises:
         NotDivisible: None or several of the other parts of FROM have a column of USING.
     """
-    conditions = ConditionsOfJoin([*using_columns(select, join, columns_of)])
+    conditions = ConditionsOfJoin([*using_columns(select, join, tables)])
     for test in conjuncts_of(join.args.get("on")):
         parts = [test.this, test.expression] if isinstance(test, exp.EQ) else []
         private = [part for part in parts if sides.is_private(part)]

@@ -16,16 +16,19 @@ from sqlglot import exp
 
 from sqlpriv.dialect.division.named_terms import common_text, output_name
 from sqlpriv.dialect.division.parts import NotDivisible
-from sqlpriv.dialect.marks import clauses_mark, marked_name
+from sqlpriv.dialect.division.stored_tables import StoredTables
+from sqlpriv.dialect.marks import clauses_mark, marked_name, outputs_of
 
+TakeOut = Callable[[exp.Select, exp.Join, StoredTables], None]
 _PARTS = ("expressions", "joins", "where", "group", "having", "qualify", "order", "windows")
 
 
-def take_joins_out(root: exp.Expr, write: Callable[[exp.Select, exp.Join], None]) -> None:
+def take_joins_out(root: exp.Expr, tables: StoredTables, write: TakeOut) -> None:
     """Takes joins out of all queries in a tree.
 
     Args:
         root: Holds the queries.
+        tables: What is known of stored tables.
         write: Takes one join out of its query; it raises NotDivisible, and changes nothing, where
             the join has to stay.
     """
@@ -33,7 +36,7 @@ def take_joins_out(root: exp.Expr, write: Callable[[exp.Select, exp.Join], None]
         left = 0
         while left < len(select.args.get("joins") or ()):
             try:
-                write(select, select.args["joins"][left])
+                write(select, select.args["joins"][left], tables)
             except NotDivisible:
                 left += 1
 
@@ -96,8 +99,7 @@ def write_values(
 def _number_subquery_keys(select: exp.Select, written: exp.Select) -> None:
     """Writes keys of GROUP BY that became subqueries as the numbers of the outputs that they are:
     the planner joins the subqueries of outputs. (A name may be that of a column, too.)"""
-    outputs = [item.unalias() for item in select.expressions if not clauses_mark(item)]
-    numbers = {common_text(output): at for at, output in enumerate(outputs, start=1)}
+    numbers = {common_text(x.unalias()): at for at, x in enumerate(outputs_of(select), start=1)}
     before, after = select.args.get("group"), written.args.get("group")
     if before is None or after is None:
         return

@@ -16,30 +16,29 @@ of 40 statements; where few exist it may be false.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from sqlglot import exp
 
 from sqlpriv.dialect.common_tables import alias_of, is_stored_table, sources_of
 from sqlpriv.dialect.division.joins.column_owners import columns_in
 from sqlpriv.dialect.division.named_terms import is_aggregate
 from sqlpriv.dialect.division.parts import own_nodes
-from sqlpriv.dialect.marks import clauses_mark, duckdb_call, duckdb_name, row_count
+from sqlpriv.dialect.division.stored_tables import StoredTables
+from sqlpriv.dialect.marks import duckdb_call, duckdb_name, outputs_of, price_of, row_count
 
 _SHAPING = ("group", "having", "qualify", "offset", "windows", "with_")
 
 
-def with_existence_counted(root: exp.Expr, reads_private: Callable[[exp.Expr], bool]) -> None:
+def with_existence_counted(root: exp.Expr, tables: StoredTables) -> None:
     """Rewrites EXISTS that looks at no row around it, and a statement of constants that gives a row
     if there is one, as Rails and Django ask."""
-    _write_first_row(root.this, reads_private)
+    _write_first_row(root.this, tables)
     for node in list(root.find_all(exp.Exists)):
         query, around = node.this, node.find_ancestor(exp.Select)
-        if not isinstance(query, exp.Select) or around is None or not reads_private(query):
+        if not isinstance(query, exp.Select) or around is None or not tables.reads_private(query):
             continue
         if not (_is_of_itself(query) and _gives_rows(query)):
             continue
-        if not any(reads_private(source) for source in sources_of(around)):
+        if not any(map(tables.reads_private, sources_of(around))):
             _name_outputs(around)
             node.replace(_count_test(query))
         elif all(map(is_stored_table, (*sources_of(around), *_sources_inside(query)))):
@@ -50,14 +49,13 @@ def _sources_inside(query: exp.Select) -> list[exp.Expr]:
     return [source for select in query.find_all(exp.Select) for source in sources_of(select)]
 
 
-def _write_first_row(query: exp.Expr, reads_private: Callable[[exp.Expr], bool]) -> None:
+def _write_first_row(query: exp.Expr, tables: StoredTables) -> None:
     if not isinstance(query, exp.Select) or query.args.get("from_") is None:
         return
     limit = query.args.get("limit")
-    outputs = [item for item in query.expressions if not clauses_mark(item)]
-    constants = all(not item.is_star and not columns_in(item) for item in outputs)
+    constants = all(not item.is_star and not columns_in(item) for item in outputs_of(query))
     is_one = isinstance(limit, exp.Limit) and limit.expression.name == "1"
-    if is_one and constants and reads_private(query) and _gives_rows(query):
+    if is_one and constants and tables.reads_private(query) and _gives_rows(query):
         test = _count_test(query)
         for clause in ("from_", "joins", "laterals", "where", "order", "limit"):
             query.set(clause, None)
@@ -102,9 +100,8 @@ def _excess(query: exp.Select) -> exp.Expr:
 
 def _of_count(query: exp.Select, operator: type[exp.Binary]) -> exp.Expr:
     test = operator(this=row_count(), expression=duckdb_call("error", row_count()))
-    price = [item.copy() for item in query.expressions if clauses_mark(item)]
     counted = query.copy()
     for clause in ("order", "limit", "distinct"):
         counted.set(clause, None)
-    counted.set("expressions", [*price, test])
+    counted.set("expressions", [*price_of(query), test])
     return exp.Subquery(this=counted)

@@ -23,13 +23,13 @@ from sqlpriv.dialect.division.joins.joins_taken_out import write_values
 from sqlpriv.dialect.division.named_terms import (
     common_text,
     conjuncts_of,
+    group_terms,
     is_aggregate,
     output_name,
-    term_of_number,
 )
 from sqlpriv.dialect.division.parts import NotDivisible, own_nodes
 from sqlpriv.dialect.division.row_sets import subquery_of
-from sqlpriv.dialect.marks import MARK, call_of, clauses_mark, function_name
+from sqlpriv.dialect.marks import call_of, clauses_mark, function_name, outputs_of, price_of
 from sqlpriv.statements.keywords import words
 
 _GROUPS = "__groups"
@@ -44,21 +44,8 @@ def has_keys(select: exp.Select, keys: list[exp.Expr]) -> bool:
         return False
     if any(isinstance(node, exp.Window) for node in own_nodes(select)):
         return False
-    terms = _group_terms(select)
+    terms = group_terms(select)
     return all(any(_is_same(key, term) for term in terms) for key in keys)
-
-
-def _group_terms(select: exp.Select) -> list[exp.Expr]:
-    """Returns the keys of a query as expressions of its rows."""
-    outputs = [item for item in select.expressions if not clauses_mark(item)]
-    group = select.args["group"]
-    others = {name for name, value in group.args.items() if value} - {"expressions", "all"}
-    if others:
-        raise NotDivisible("sets of keys")
-    if group.args.get("all"):
-        plain = [item for item in outputs if not any(map(is_aggregate, own_nodes(item)))]
-        return [item.unalias() for item in plain]
-    return [term_of_number(term, outputs) for term in group.expressions]
 
 
 def _is_same(one: exp.Expr, other: exp.Expr) -> bool:
@@ -76,20 +63,20 @@ def join_answers(
     pairs: list[tuple[str, exp.Expr, bool]],
 ) -> None:
     """Writes a query as one over its own groups, joined with the first groups."""
-    marks = [item for item in select.expressions if clauses_mark(item)]
+    marks = price_of(select)
     joined = join.copy()
     inner = select.copy()
     for clause in ("with_", "order", "limit", "offset"):
         inner.set(clause, None)
     keys = {name: outer for name, outer, _ in pairs}
     place = next(i for i, one in enumerate(select.args["joins"]) if one is join)
-    terms = _group_terms(select)
+    terms = group_terms(select)
     inner.set("group", exp.Group(expressions=[x.copy() for x in terms]))
     joined_numbers = _NumbersOfGroups(sides, {} if join.side else keys)
     joined_outputs, conditions = _drop_columns_of_groups(inner, joined_numbers)
     take_join_out(inner, inner.args["joins"][place], sides, keys)
-    outputs = [item for item in inner.expressions if not clauses_mark(item)]
-    names = [output_name(item).partition(MARK)[0] for item in outputs]
+    outputs = outputs_of(inner)
+    names = list(map(output_name, outputs))
     if len({*map(str.lower, names)}) != len(names):
         raise NotDivisible("two outputs of one name")
     hidden: list[exp.Expr] = []
@@ -122,8 +109,9 @@ def join_answers(
             term.set("this", over_answers(term.this))
     of_groups: list[exp.Expr] = [exp.column(name, _GROUPS, quoted=True) for name in names]
     for at, item in joined_outputs:
-        name = output_name(item).partition(MARK)[0]
-        of_groups.insert(at, exp.alias_(over_answers(item.unalias()), name, quoted=True))
+        of_groups.insert(
+            at, exp.alias_(over_answers(item.unalias()), output_name(item), quoted=True)
+        )
     kept = [over_answers(condition) for condition in conditions]
     inner.set("expressions", [*_with_names(outputs, names), *hidden])
     joined.set("using", None)
@@ -151,7 +139,7 @@ class _NumbersOfGroups:
 
     def has(self, column: exp.Expr) -> bool:
         is_of_groups = isinstance(column, exp.Column) and self.sides.is_private_column(column)
-        return is_of_groups and column.name.partition(MARK)[0].lower() not in self.keys
+        return is_of_groups and column.name.lower() not in self.keys
 
     def are_in(self, node: exp.Expr) -> bool:
         return any(map(self.has, columns_in(node)))
@@ -200,8 +188,8 @@ def _drop_columns_of_groups(
 ) -> tuple[list[tuple[int, exp.Expr]], list[exp.Expr]]:
     """Takes what has numbers of the joined groups out of a query's outputs, keys and HAVING;
     returns the outputs with their places, and the conditions."""
-    outputs = [item for item in select.expressions if not clauses_mark(item)]
-    numbers = [(at, item.copy()) for at, item in enumerate(outputs) if joined_numbers.are_in(item)]
+    outputs = enumerate(outputs_of(select))
+    numbers = [(at, item.copy()) for at, item in outputs if joined_numbers.are_in(item)]
     kept = [
         item for item in select.expressions if clauses_mark(item) or not joined_numbers.are_in(item)
     ]

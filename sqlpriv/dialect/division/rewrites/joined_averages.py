@@ -13,8 +13,6 @@ is of, every key but NULL has one. Of a LEFT JOIN no row is left out, whatever i
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from sqlglot import exp
 
 from sqlpriv.dialect.common_tables import (
@@ -26,9 +24,9 @@ from sqlpriv.dialect.common_tables import (
 )
 from sqlpriv.dialect.division.joins.column_owners import (
     column_name,
-    column_names,
     columns_in,
     identifier_names,
+    lower_names,
     other_sources,
     using_columns,
 )
@@ -36,13 +34,12 @@ from sqlpriv.dialect.division.joins.joins_taken_out import take_joins_out, write
 from sqlpriv.dialect.division.named_terms import (
     common_text,
     conjuncts_of,
+    group_terms,
     is_aggregate,
-    term_of_number,
 )
-from sqlpriv.dialect.division.outer_keys import ColumnsOf
 from sqlpriv.dialect.division.parts import NotDivisible, own_nodes
-from sqlpriv.dialect.division.unit_windows import RowNames
-from sqlpriv.dialect.marks import call_of, clauses_mark, function_name
+from sqlpriv.dialect.division.stored_tables import StoredTables
+from sqlpriv.dialect.marks import call_of, function_name
 from sqlpriv.statements.keywords import words
 
 OWN = "__of_key"
@@ -50,54 +47,31 @@ _NULL_OF_NO_ROWS = words("sum avg mean min max median stddev stddev_pop variance
 _OTHER = ("having", "qualify", "order", "limit", "offset", "distinct", "windows", "with_", "joins")
 
 
-def with_averages_in_place(
-    root: exp.Expr,
-    reads_private: Callable[[exp.Expr], bool],
-    columns_of: ColumnsOf,
-    row_names: RowNames,
-) -> None:
-    """Takes joins with aggregates by keys that many units share out of queries over private rows.
-
-    Args:
-        root: Holds the query.
-        reads_private: Whether a part reads private rows.
-        columns_of: The columns of a stored table.
-        row_names: Tells which columns of a table name units.
-    """
-
-    def write(select: exp.Select, join: exp.Join) -> None:
-        if not reads_private(select.args["from_"].this):
-            raise NotDivisible("a query over public rows")
-        _write_aggregates(select, join, reads_private, columns_of, row_names)
-
-    take_joins_out(root, write)
+def with_averages_in_place(root: exp.Expr, tables: StoredTables) -> None:
+    """Takes joins with aggregates by keys that many units share out of queries."""
+    take_joins_out(root, tables, _write_aggregates)
 
 
-def _write_aggregates(
-    select: exp.Select,
-    join: exp.Join,
-    reads_private: Callable[[exp.Expr], bool],
-    columns_of: ColumnsOf,
-    row_names: RowNames,
-) -> None:
-    query = _grouped_query(join.this)
+def _write_aggregates(select: exp.Select, join: exp.Join, tables: StoredTables) -> None:
+    query = query_in_from(join.this)
+    if query is None or not tables.reads_private(select.args["from_"].this):
+        raise NotDivisible("no query, or one over public rows")
+    keys = group_terms(query)
     source = query.args.get("from_")
     table = source.this if source is not None else None
     if not is_stored_table(table) or any(query.args.get(clause) for clause in _OTHER):
         raise NotDivisible("other than groups of one table")
-    if not reads_private(table):
+    if not tables.reads_private(table):
         raise NotDivisible("public groups are joined as they stand")
-    outputs = [item for item in query.expressions if not clauses_mark(item)]
-    keys = [term_of_number(term, outputs) for term in query.args["group"].expressions]
-    units = row_names(bare_name(table))[1]
-    own_names = columns_of(bare_name(table)) or ()
+    units = tables.row_names(bare_name(table))[1]
+    own_names = tables.columns_of(bare_name(table)) or ()
     plain = all(isinstance(key, exp.Column) and key.name.lower() in own_names for key in keys)
     if not keys or not plain or any(key.name.lower() in units for key in keys):
         raise NotDivisible("keys of one unit are joined as they stand")
     side = join.side
     if side not in ("", "LEFT") or join.method or join.kind:
         raise NotDivisible("another join")
-    equal = _outer_keys(select, join, query, keys, columns_of)
+    equal = _outer_keys(select, join, query, keys, tables)
     if not side and (query.args.get("where") is not None or not _are_of(equal, select, table)):
         raise NotDivisible("a key may have no group")
     values: dict[str, exp.Expr] = {}
@@ -117,7 +91,7 @@ def _write_aggregates(
         raise NotDivisible("none of its aggregates is used")
     using = identifier_names(join.args.get("using") or ())
     others = other_sources(select, join)
-    hidden = {name for one in others for name in column_names(one, columns_of) or ()} - {*using}
+    hidden = {name for one in others for name in lower_names(one, tables) or ()} - {*using}
     replaced = {name: value for name, value in values.items() if name not in using}
     missing = [
         exp.Not(this=exp.Is(this=key.copy(), expression=exp.Null())) for key in equal if not side
@@ -125,29 +99,18 @@ def _write_aggregates(
     write_values(select, join, alias_of(join.this), replaced, hidden, missing)
 
 
-def _grouped_query(source: exp.Expr) -> exp.Select:
-    """Returns the query with GROUP BY that a part of FROM is."""
-    query = query_in_from(source)
-    if query is None:
-        raise NotDivisible("no query")
-    group = query.args.get("group")
-    if group is None or {name for name, value in group.args.items() if value} - {"expressions"}:
-        raise NotDivisible("no keys")
-    return query
-
-
 def _outer_keys(
     select: exp.Select,
     join: exp.Join,
     query: exp.Select,
     keys: list[exp.Expr],
-    columns_of: ColumnsOf,
+    tables: StoredTables,
 ) -> list[exp.Column]:
     """Returns the column that each key is equated with; NotDivisible where ON says otherwise."""
     alias, texts = alias_of(join.this), [common_text(key) for key in keys]
     names = {column_name(item): common_text(item.unalias()) for item in query.expressions}
     equal: dict[str, exp.Column] = {}
-    for joined, other in using_columns(select, join, columns_of):
+    for joined, other in using_columns(select, join, tables):
         equal[names.get(joined.name.lower(), "")] = other
     for test in conjuncts_of(join.args.get("on")):
         sides = [test.this, test.expression] if isinstance(test, exp.EQ) else []

@@ -27,7 +27,7 @@ asked for the group's own keys, and the made rows are written into it (`spine_ro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -39,10 +39,8 @@ from sqlpriv.dialect.division.joins.column_owners import (
     conditions_of_join,
     sides_of_join,
 )
-from sqlpriv.dialect.division.named_terms import common_text, is_aggregate, term_of_number
-from sqlpriv.dialect.division.outer_keys import ColumnsOf
+from sqlpriv.dialect.division.named_terms import common_text, group_terms, is_aggregate
 from sqlpriv.dialect.division.parts import NotDivisible
-from sqlpriv.dialect.division.public_rows import RunPublic
 from sqlpriv.dialect.division.rewrites.aggregates_by_key import (
     BY_KEY,
     addends,
@@ -53,7 +51,15 @@ from sqlpriv.dialect.division.rewrites.aggregates_by_key import (
 from sqlpriv.dialect.division.rewrites.rows_without_partner import adds_nothing_without_partner
 from sqlpriv.dialect.division.rewrites.spine_rows import has_one_row_a_group, spine_as_values
 from sqlpriv.dialect.division.row_sources.written_rows import ROW_WITHOUT_PARTNER
-from sqlpriv.dialect.marks import SHOWN_NAME, clauses_mark, duckdb_name, marked_name
+from sqlpriv.dialect.division.stored_tables import StoredTables
+from sqlpriv.dialect.marks import (
+    SHOWN_NAME,
+    clauses_mark,
+    duckdb_name,
+    marked_name,
+    outputs_of,
+    price_of,
+)
 from sqlpriv.errors import Refused
 
 _OTHER_MATCH = Refused(
@@ -64,36 +70,24 @@ _OTHER_MATCH = Refused(
 _SHOWN = ("expressions", "having", "qualify", "order", "windows")
 
 
-def with_kept_periods(
-    root: exp.Expr,
-    reads_private: Callable[[exp.Expr], bool],
-    columns_of: ColumnsOf,
-    run: RunPublic,
-) -> Refused | None:
+def with_kept_periods(root: exp.Expr, tables: StoredTables) -> Refused | None:
     """Rewrites queries that keep rows which the statement makes.
 
-    Args:
-        root: Holds the query.
-        reads_private: Whether a part reads private rows.
-        columns_of: The columns of a stored table.
-        run: Runs a query over public tables.
-
-    Returns:
-        Why such a query was left as it is; None where there is none.
+    Returns why such a query was left as it is; None where there is none.
     """
     refusal = None
     for select in list(root.find_all(exp.Select)):
         joins = select.args.get("joins") or []
         if select.args.get("from_") is None or not joins:
             continue
-        _turn_right_join(select, reads_private)
+        _turn_right_join(select, tables)
         *spine, last = sources_of(select)
-        private = [source for source in (*spine, last) if reads_private(source)]
+        private = [source for source in (*spine, last) if tables.reads_private(source)]
         if private != [last] or joins[-1].side != "LEFT" or all(map(is_stored_table, spine)):
             continue
         try:
-            sides = sides_of_join(select, joins[-1], columns_of)
-            _KeptRows(select, joins[-1], sides, columns_of, run).rewrite()
+            sides = sides_of_join(select, joins[-1], tables)
+            _KeptRows(select, joins[-1], sides, tables).rewrite()
         except NotDivisible:
             continue
         except Refused as reason:
@@ -101,13 +95,13 @@ def with_kept_periods(
     return refusal
 
 
-def _turn_right_join(select: exp.Select, reads_private: Callable[[exp.Expr], bool]) -> None:
+def _turn_right_join(select: exp.Select, tables: StoredTables) -> None:
     """Writes `private RIGHT JOIN spine` as `spine LEFT JOIN private`."""
     first, joins = select.args["from_"], select.args["joins"]
     private, spine = first.this, joins[0].this
     if len(joins) > 1 or joins[0].side != "RIGHT" or is_stored_table(spine):
         return
-    if reads_private(private) and not reads_private(spine):
+    if tables.reads_private(private) and not tables.reads_private(spine):
         first.set("this", spine)
         joins[0].set("this", private)
         joins[0].set("side", "LEFT")
@@ -121,16 +115,14 @@ class _KeptRows:
         select: The query; `rewrite` changes it.
         join: Its last join, with the private rows.
         sides: Whose its columns are.
-        columns_of: The columns of a stored table.
-        run: Runs a query over public tables.
+        tables: What is known of stored tables.
         value_names: The name of its column in the private query, by an aggregate's text.
     """
 
     select: exp.Select
     join: exp.Join
     sides: SidesOfJoin
-    columns_of: ColumnsOf
-    run: RunPublic
+    tables: StoredTables
     value_names: dict[str, str] = field(default_factory=dict)
 
     def rewrite(self) -> None:
@@ -146,11 +138,11 @@ class _KeptRows:
         where = self.select.args.get("where")
         if where is not None and not self.sides.is_of_spine(where):
             raise NotDivisible("WHERE drops rows without a partner")
-        conditions = conditions_of_join(self.select, self.join, self.sides, self.columns_of)
+        conditions = conditions_of_join(self.select, self.join, self.sides, self.tables)
         aggregates = self._aggregates()
         self.value_names = {common_text(one): f"value{i}" for i, one in enumerate(aggregates)}
         inner_keys = [inner for inner, _ in conditions.pairs]
-        alone = bool(inner_keys) and has_one_row_a_group(self.select, keys, self.run)
+        alone = bool(inner_keys) and has_one_row_a_group(self.select, keys, self.tables)
         if inner_keys and (alone or all(map(adds_up, aggregates))):
             rows = self._by_key(None, inner_keys, conditions.private, aggregates, alone)
             tests = [
@@ -165,27 +157,21 @@ class _KeptRows:
 
     def _group_keys(self) -> list[exp.Expr]:
         """Returns the keys of GROUP BY, which are of the spine alone."""
-        group, items = self.select.args.get("group"), self.select.expressions
-        items = [item for item in items if not clauses_mark(item)]
-        if group is None or any(self.select.args.get(x) for x in ("distinct", "laterals")):
+        if any(self.select.args.get(x) for x in ("distinct", "laterals")):
             raise NotDivisible("no groups")
-        if {name for name, value in group.args.items() if value} - {"expressions", "all"}:
-            raise NotDivisible("several groupings")
-        if group.args.get("all"):
-            keys = [x.unalias() for x in items if not any(map(is_aggregate, x.walk()))]
-        else:
-            keys = [self._group_key(term, items) for term in group.expressions]
+        keys = list(map(self._group_key, group_terms(self.select)))
         if not keys or not all(map(self.sides.is_of_spine, keys)):
             raise NotDivisible("keys of private rows")
         return keys
 
-    def _group_key(self, term: exp.Expr, items: list[exp.Expr]) -> exp.Expr:
-        """Returns what a term of GROUP BY means: an output's number or alias, or itself."""
+    def _group_key(self, term: exp.Expr) -> exp.Expr:
+        """Returns what a term of GROUP BY means: an output's alias, or itself."""
         if isinstance(term, exp.Column) and not term.table and not self.sides.is_of_spine(term):
-            named = [x for x in items if isinstance(x, exp.Alias) and x.alias == term.name]
+            outputs = self.select.expressions
+            named = [x for x in outputs if isinstance(x, exp.Alias) and x.alias == term.name]
             if len(named) == 1:
                 return named[0].unalias()
-        return term_of_number(term, items)
+        return term
 
     def _aggregates(self) -> list[exp.Expr]:
         """Returns the outermost aggregates of what is shown, each once.
@@ -232,8 +218,9 @@ class _KeptRows:
             name = self.value_names[common_text(one)]
             parts = {"": one.copy()} if alone else addends(one)
             outputs += [exp.alias_(part, f"{name}{end}") for end, part in parts.items()]
-        price = [item.copy() for item in self.select.expressions if clauses_mark(item)]
-        inner = exp.Select(expressions=[*price, *outputs]).from_(self.join.this.copy(), copy=False)
+        inner = exp.Select(expressions=[*price_of(self.select), *outputs]).from_(
+            self.join.this.copy(), copy=False
+        )
         if join is not None:
             inner.set("joins", [join])
         for test in tests:
@@ -243,8 +230,8 @@ class _KeptRows:
 
     def _replace(self, rows: exp.Subquery, tests: Sequence[exp.Expr], alone: bool) -> None:
         """Joins the answer in place of the private side."""
-        for item in self.select.expressions:
-            if not clauses_mark(item) and not isinstance(item, exp.Alias | exp.Column):
+        for item in outputs_of(self.select):
+            if not isinstance(item, exp.Alias | exp.Column):
                 item.meta[SHOWN_NAME] = item.meta.get(SHOWN_NAME) or duckdb_name(item)
         for one in filter(_is_outermost_aggregate, list(_shown_nodes(self.select))):
             name = self.value_names[common_text(one)]
@@ -261,7 +248,7 @@ class _KeptRows:
             raise NotDivisible("rows of several sources")
         join = self.join.copy()
         (alias,) = self.sides.spine
-        join.set("this", spine_as_values(self.select, alias, self.run))
+        join.set("this", spine_as_values(self.select, alias, self.tables))
         join.set("side", None)
         join.set("kind", None)
         rows = self._by_key(join, keys, [], aggregates, alone=True)

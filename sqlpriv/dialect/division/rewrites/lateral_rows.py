@@ -17,46 +17,32 @@ subquery is of the row's own unit is for the planner to tell.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from sqlglot import exp
 
 from sqlpriv.dialect.common_tables import alias_of, is_stored_table
 from sqlpriv.dialect.division.joins.column_owners import (
     column_name,
-    column_names,
     columns_in,
     identifier_names,
-    other_sources,
+    others_names,
 )
 from sqlpriv.dialect.division.joins.joins_taken_out import take_joins_out, write_values
 from sqlpriv.dialect.division.named_terms import conjuncts_of, is_aggregate
-from sqlpriv.dialect.division.outer_keys import ColumnsOf
 from sqlpriv.dialect.division.parts import NotDivisible, own_nodes
+from sqlpriv.dialect.division.stored_tables import StoredTables
 from sqlpriv.dialect.marks import function_name
 
 _MORE_ROWS = ("group", "having", "qualify", "limit", "offset", "distinct", "windows", "with_")
 
 
-def with_lateral_columns(
-    root: exp.Expr, reads_private: Callable[[exp.Expr], bool], columns_of: ColumnsOf
-) -> None:
+def with_lateral_columns(root: exp.Expr, tables: StoredTables) -> None:
     """Takes LATERAL subqueries of one row out of queries over private rows."""
-
-    def write(select: exp.Select, join: exp.Join) -> None:
-        if not reads_private(select.args["from_"].this):
-            raise NotDivisible("a query over public rows")
-        _write_columns(select, join, reads_private, columns_of)
-
-    take_joins_out(root, write)
+    take_joins_out(root, tables, _write_columns)
 
 
-def _write_columns(
-    select: exp.Select,
-    join: exp.Join,
-    reads_private: Callable[[exp.Expr], bool],
-    columns_of: ColumnsOf,
-) -> None:
+def _write_columns(select: exp.Select, join: exp.Join, tables: StoredTables) -> None:
+    if not tables.reads_private(select.args["from_"].this):
+        raise NotDivisible("a query over public rows")
     alias, source = alias_of(join.this), join.this
     query = source.this.unnest() if isinstance(source, exp.Lateral | exp.Subquery) else None
     if not isinstance(query, exp.Select) or not alias:
@@ -67,7 +53,7 @@ def _write_columns(
     if is_counted and not all(any(map(is_aggregate, own_nodes(x))) for x in query.expressions):
         raise NotDivisible("other than one row")
     is_answer = is_counted and not isinstance(source, exp.Lateral)
-    if is_answer and not (reads_private(query) and _is_over_groups(select)):
+    if is_answer and not (tables.reads_private(query) and _is_over_groups(select)):
         raise NotDivisible("no answer beside private rows")
     if not is_counted and (query.args.get("where") or any(map(_makes_rows, query.walk()))):
         raise NotDivisible("a condition may leave no row, or a list be several")
@@ -77,9 +63,7 @@ def _write_columns(
     if tests and join.side:
         raise NotDivisible("a row may have no partner")
     values = _values(query, source, is_counted)
-    others = [column_names(one, columns_of) for one in other_sources(select, join)]
-    hidden = {name for names in others for name in names or ()}
-    write_values(select, join, alias, values, None if None in others else hidden, tests)
+    write_values(select, join, alias, values, others_names(select, join, tables), tests)
     if is_answer:
         _drop_constant_keys(select)
 

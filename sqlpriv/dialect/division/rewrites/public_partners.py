@@ -10,39 +10,27 @@ A private column that ON equates is NULL beside a public row only where that row
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from sqlglot import exp
 
 from sqlpriv.dialect.common_tables import alias_of, sources_of
 from sqlpriv.dialect.division.joins.column_owners import columns_in, using_columns
 from sqlpriv.dialect.division.joins.joins_taken_out import take_joins_out
 from sqlpriv.dialect.division.named_terms import conjuncts_of
-from sqlpriv.dialect.division.outer_keys import ColumnsOf
 from sqlpriv.dialect.division.parts import NotDivisible
+from sqlpriv.dialect.division.stored_tables import StoredTables
 
 
-def with_partners_tested(
-    root: exp.Expr, reads_private: Callable[[exp.Expr], bool], columns_of: ColumnsOf
-) -> None:
-    """Rewrites joins that pick public rows by private ones.
-
-    Args:
-        root: Holds the query.
-        reads_private: Whether a part reads private rows.
-        columns_of: The columns of a stored table.
-    """
-
-    def write(select: exp.Select, join: exp.Join) -> None:
-        if [x for x in sources_of(select) if reads_private(x)] != [join.this]:
-            raise NotDivisible("public rows and one private source")
-        _write_test(select, join, columns_of)
-
-    take_joins_out(root, write)
+def with_partners_tested(root: exp.Expr, tables: StoredTables) -> None:
+    """Rewrites joins that pick public rows by private ones."""
+    take_joins_out(root, tables, _write_test)
 
 
-def _write_test(select: exp.Select, join: exp.Join, columns_of: ColumnsOf) -> None:
-    tests = _tests(select, join, columns_of)
+def _write_test(select: exp.Select, join: exp.Join, tables: StoredTables) -> None:
+    if [x for x in sources_of(select) if tables.reads_private(x)] != [join.this]:
+        raise NotDivisible("other than public rows and one private source")
+    pairs = using_columns(select, join, tables)
+    equalities = [exp.EQ(this=joined, expression=other) for joined, other in pairs]
+    tests = [*conjuncts_of(join.args.get("on")), *equalities]
     alias = alias_of(join.this)
     if not tests or not all(column.table for test in tests for column in columns_in(test)):
         raise NotDivisible("columns without their tables")
@@ -58,13 +46,6 @@ def _write_test(select: exp.Select, join: exp.Join, columns_of: ColumnsOf) -> No
     join.pop()
     exists = exp.Exists(this=partner)
     select.where(exp.Not(this=exists) if negated else exists, copy=False)
-
-
-def _tests(select: exp.Select, join: exp.Join, columns_of: ColumnsOf) -> list[exp.Expr]:
-    """Returns the conditions of a join; NotDivisible where USING has several tables."""
-    pairs = using_columns(select, join, columns_of)
-    equalities = [exp.EQ(this=joined, expression=other) for joined, other in pairs]
-    return [*conjuncts_of(join.args.get("on")), *equalities]
 
 
 def _drop_null_test(select: exp.Select, alias: str, tests: list[exp.Expr]) -> None:

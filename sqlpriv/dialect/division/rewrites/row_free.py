@@ -8,26 +8,20 @@ Names and types of columns are public, but for the labels of an ENUM: its column
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
 
 from sqlglot import exp
 
 from sqlpriv.dialect.common_tables import alias_of, bare_name, is_stored_table, sources_of
 from sqlpriv.dialect.division.named_terms import conjuncts_of
+from sqlpriv.dialect.division.row_sets import subquery_of
+from sqlpriv.dialect.division.stored_tables import StoredTables
 from sqlpriv.dialect.marks import marked_name
 
-TypesOf = Callable[[str], Mapping[str, str] | None]
-"""The type of each column of a stored private table, by its lower-case name; None of others."""
 
-
-def without_stored_rows(root: exp.Expr, types_of: TypesOf) -> None:
-    """Writes tables without rows for private ones, where a statement gives no row of any.
-
-    Args:
-        root: Holds the query.
-        types_of: Tells the columns of private tables.
-    """
+def without_stored_rows(root: exp.Expr, tables: StoredTables) -> None:
+    """Writes tables without rows for private ones, where a statement gives no row of any."""
     query = root.this
     if not isinstance(query, exp.Select):
         return
@@ -39,7 +33,7 @@ def without_stored_rows(root: exp.Expr, types_of: TypesOf) -> None:
         parts = sources_of(query)
     for part in parts:
         for table in list(part.find_all(exp.Table)):
-            types = types_of(bare_name(table)) if is_stored_table(table) else None
+            types = tables.types_of(bare_name(table)) if is_stored_table(table) else None
             if types is not None:
                 table.replace(_empty_table(alias_of(table), types))
 
@@ -59,14 +53,7 @@ def _is_false(test: exp.Expr) -> bool:
 
 
 def _empty_table(alias: str, types: Mapping[str, str]) -> exp.Expr:
-    columns = [
-        exp.Alias(
-            this=exp.Cast(
-                this=exp.Null(), to=exp.DataType.build(type_, dialect="duckdb", udt=True)
-            ),
-            alias=exp.to_identifier(name, quoted=True),
-        )
-        for name, type_ in types.items()
-    ]
-    rows = exp.Select(expressions=columns).where(exp.false())
-    return exp.Subquery(this=rows, alias=exp.TableAlias(this=exp.to_identifier(alias)))
+    built = {n: exp.DataType.build(x, dialect="duckdb", udt=True) for n, x in types.items()}
+    nulls = {name: exp.Cast(this=exp.Null(), to=type_) for name, type_ in built.items()}
+    columns = [exp.alias_(null, name, quoted=True) for name, null in nulls.items()]
+    return subquery_of(exp.select(*columns).where(exp.false()), alias)

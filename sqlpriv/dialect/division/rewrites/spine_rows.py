@@ -10,41 +10,41 @@ What is asked of these rows is run while the query is rewritten.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from sqlglot import exp
 
 from sqlpriv.dialect.common_tables import used_common_tables
 from sqlpriv.dialect.division.parts import NotDivisible, stored_tables
-from sqlpriv.dialect.division.public_rows import RunPublic, rows_as_values
+from sqlpriv.dialect.division.public_rows import rows_as_values
 from sqlpriv.dialect.division.row_sets import subquery_of
 from sqlpriv.dialect.division.row_sources.written_rows import MOST
+from sqlpriv.dialect.division.stored_tables import Rows, StoredTables
 from sqlpriv.dialect.marks import duckdb_text, marked_name, row_count
 
 _ROWS = "__rows"
 
 
-def has_one_row_a_group(select: exp.Select, keys: Sequence[exp.Expr], run: RunPublic) -> bool:
+def has_one_row_a_group(select: exp.Select, keys: Sequence[exp.Expr], tables: StoredTables) -> bool:
     """Returns whether each group of a query is of one row of its spine.
 
     Args:
         select: The query; its last join is the private one.
         keys: Those of its GROUP BY.
-        run: Runs a query over public tables.
+        tables: Runs a query over public ones.
     """
     rows = exp.alias_(row_count(), _ROWS)
     groups = [key.copy() for key in keys]
-    answer = _run_over_spine(select, run, lambda spine: spine.select(rows).group_by(*groups))
+    answer = _run_over_spine(select, tables, lambda spine: spine.select(rows).group_by(*groups))
     return answer is not None and all(row == (1,) for row in answer[1])
 
 
-def spine_as_values(select: exp.Select, alias: str, run: RunPublic) -> exp.Subquery:
+def spine_as_values(select: exp.Select, alias: str, tables: StoredTables) -> exp.Subquery:
     """Returns the rows of a query's spine, written out: `(VALUES (4), (5), …) AS alias (m)`.
 
     Raises:
         NotDivisible: They cannot be read, are more than MOST, or have values without literals.
     """
-    answer = _run_over_spine(select, run, lambda spine: spine.select("*"))
+    answer = _run_over_spine(select, tables, lambda spine: spine.select("*"))
     if answer is None or len(answer[1]) > MOST:
         raise NotDivisible("rows that cannot be written")
     written = rows_as_values(*answer)
@@ -54,19 +54,19 @@ def spine_as_values(select: exp.Select, alias: str, run: RunPublic) -> exp.Subqu
 
 
 def _run_over_spine(
-    select: exp.Select, run: RunPublic, write: Callable[[exp.Select], exp.Select]
-) -> tuple[Sequence[str], Sequence[tuple[Any, ...]]] | None:
+    select: exp.Select, tables: StoredTables, write: Callable[[exp.Select], exp.Select]
+) -> Rows | None:
     """Returns the columns and rows of a query over the spine; None where it cannot be run."""
     spine = exp.Select().from_(select.args["from_"].this.copy(), copy=False)
     spine.set("joins", [join.copy() for join in select.args["joins"][:-1]])
     if (where := select.args.get("where")) is not None:
         spine.set("where", where.copy())
     query = write(spine)
-    tables = [cte.copy() for cte in used_common_tables(select.args["from_"], query)]
-    if tables:
+    ctes = [cte.copy() for cte in used_common_tables(select.args["from_"], query)]
+    if ctes:
         withs = select.root().find_all(exp.With)
         recursive = any(with_.args.get("recursive") for with_ in withs)
-        query.set("with_", exp.With(expressions=tables, recursive=recursive))
+        query.set("with_", exp.With(expressions=ctes, recursive=recursive))
     if any(marked_name(column) for column in query.find_all(exp.Column)):
         return None
-    return run(duckdb_text(query.copy()), sorted({*stored_tables(query)}))
+    return tables.run(duckdb_text(query), sorted({*stored_tables(query)}))

@@ -18,8 +18,6 @@ keys of the first groups are a list.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from sqlglot import exp
 
 from sqlpriv.dialect.common_tables import query_in_from
@@ -35,10 +33,9 @@ from sqlpriv.dialect.division.joins.joins_taken_out import take_joins_out, write
 from sqlpriv.dialect.division.named_terms import (
     common_text,
     conjuncts_of,
+    group_terms,
     is_aggregate,
-    term_of_number,
 )
-from sqlpriv.dialect.division.outer_keys import ColumnsOf
 from sqlpriv.dialect.division.parts import NotDivisible, own_nodes
 from sqlpriv.dialect.division.rewrites.joined_answers import (
     has_keys,
@@ -46,58 +43,34 @@ from sqlpriv.dialect.division.rewrites.joined_answers import (
     names_of_spine,
     take_join_out,
 )
-from sqlpriv.dialect.division.unit_windows import RowNames
-from sqlpriv.dialect.marks import MARK, clauses_mark
+from sqlpriv.dialect.division.stored_tables import StoredTables
+from sqlpriv.dialect.marks import outputs_of
 
 
-def with_top_groups(
-    root: exp.Expr,
-    reads_private: Callable[[exp.Expr], bool],
-    columns_of: ColumnsOf,
-    row_names: RowNames,
-) -> None:
-    """Takes joins with groups of an answer out of queries over private rows.
-
-    Args:
-        root: Holds the query.
-        reads_private: Whether a part reads private rows.
-        columns_of: The columns of a stored table.
-        row_names: Tells which columns of a table name units.
-    """
-
-    def write(select: exp.Select, join: exp.Join) -> None:
-        first_groups = query_in_from(join.this)
-        if first_groups is None or not reads_private(first_groups):
-            raise NotDivisible("no private groups")
-        if not reads_private(select.args["from_"].this):
-            raise NotDivisible("a query over public rows")
-        if select.args.get("group") is None and not any(map(is_aggregate, own_nodes(select))):
-            raise NotDivisible("no query over groups")
-        _write_groups(select, join, first_groups, columns_of, row_names)
-
-    take_joins_out(root, write)
+def with_top_groups(root: exp.Expr, tables: StoredTables) -> None:
+    """Takes joins with groups of an answer out of queries over private rows."""
+    take_joins_out(root, tables, _write_groups)
 
 
-def _write_groups(
-    select: exp.Select,
-    join: exp.Join,
-    first_groups: exp.Select,
-    columns_of: ColumnsOf,
-    row_names: RowNames,
-) -> None:
-    if first_groups.args.get("group") is None:
-        raise NotDivisible("other than groups")
+def _write_groups(select: exp.Select, join: exp.Join, tables: StoredTables) -> None:
+    first_groups = query_in_from(join.this)
+    if first_groups is None or not tables.reads_private(first_groups):
+        raise NotDivisible("no private groups")
+    if not tables.reads_private(select.args["from_"].this):
+        raise NotDivisible("a query over public rows")
+    if select.args.get("group") is None and not any(map(is_aggregate, own_nodes(select))):
+        raise NotDivisible("no query over groups")
     if join.side not in ("", "LEFT") or join.method or join.kind not in ("", "INNER", "OUTER"):
         raise NotDivisible("another join")
-    sides = sides_of_join(select, join, columns_of)
-    pairs = _pairs(select, join, sides, columns_of)
+    sides = sides_of_join(select, join, tables)
+    pairs = _pairs(select, join, sides, tables)
     if {name for name, _, _ in pairs} != _key_names(first_groups):
         raise NotDivisible("a row may meet several groups")
     keys = {name: outer for name, outer, _ in pairs}
     is_whole = not first_groups.args.get("limit")
     if (is_whole or not join.side) and has_keys(select, list(keys.values())):
         columns = [column for outer in keys.values() for column in columns_in(outer)]
-        if is_whole and any(names_unit(column, select, row_names) for column in columns):
+        if is_whole and any(names_unit(column, select, tables) for column in columns):
             raise NotDivisible("groups of one unit are joined as they stand")
         join_answers(select, join, sides, pairs)
         return
@@ -117,13 +90,8 @@ def _write_groups(
 
 def _key_names(first_groups: exp.Select) -> set[str]:
     """Returns the names of the outputs that are a query's keys, all of which have to be some."""
-    outputs = [item for item in first_groups.expressions if not clauses_mark(item)]
-    terms = first_groups.args["group"].expressions
-    if not terms or {name for name, x in first_groups.args["group"].args.items() if x} != {
-        "expressions"
-    }:
-        raise NotDivisible("keys of another form")
-    texts = {common_text(term_of_number(term, outputs)) for term in terms}
+    outputs = outputs_of(first_groups)
+    texts = set(map(common_text, group_terms(first_groups)))
     of_keys = {column_name(x) for x in outputs if common_text(x.unalias()) in texts}
     named = {column_name(x): common_text(x.unalias()) for x in outputs}
     of_keys |= texts & {*named}  # GROUP BY an output's name
@@ -133,26 +101,22 @@ def _key_names(first_groups: exp.Select) -> set[str]:
 
 
 def _pairs(
-    select: exp.Select, join: exp.Join, sides: SidesOfJoin, columns_of: ColumnsOf
+    select: exp.Select, join: exp.Join, sides: SidesOfJoin, tables: StoredTables
 ) -> list[tuple[str, exp.Expr, bool]]:
     """Returns what each column of the groups is equated with, and whether NULL equals NULL."""
     pairs: list[tuple[str, exp.Expr, bool]] = [
-        (joined.name.lower(), other, False)
-        for joined, other in using_columns(select, join, columns_of)
+        (joined.name.lower(), other, False) for joined, other in using_columns(select, join, tables)
     ]
-    for test in conjuncts_of(_without_brackets(join.args.get("on"))):
+    on = join.args.get("on")
+    for test in conjuncts_of(on and on.unnest()):
         equal, is_null_safe = _equality(test)
         for one, other in ((equal.this, equal.expression), (equal.expression, equal.this)):
             if isinstance(one, exp.Column) and sides.is_private(one) and sides.is_of_spine(other):
-                pairs.append((one.name.partition(MARK)[0].lower(), other, is_null_safe))
+                pairs.append((one.name.lower(), other, is_null_safe))
                 break
         else:
             raise NotDivisible("other than equal keys")
     return pairs
-
-
-def _without_brackets(test: exp.Expr | None) -> exp.Expr | None:
-    return test.unnest() if test is not None else None
 
 
 def _equality(test: exp.Expr) -> tuple[exp.Binary, bool]:

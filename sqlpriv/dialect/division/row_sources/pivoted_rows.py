@@ -13,10 +13,10 @@ from __future__ import annotations
 from sqlglot import exp
 
 from sqlpriv.dialect.common_tables import common_table
-from sqlpriv.dialect.division.named_terms import is_aggregate
-from sqlpriv.dialect.division.row_sets import has_raw_rows, output_names_of
+from sqlpriv.dialect.division.named_terms import distinct_output_names, is_aggregate
+from sqlpriv.dialect.division.row_sets import has_raw_rows
 from sqlpriv.dialect.division.row_sources.rows_in_from import union_all
-from sqlpriv.dialect.marks import MARK, duckdb_text, marked_name
+from sqlpriv.dialect.marks import duckdb_text, marked_name
 
 
 def with_pivots_written(root: exp.Expr) -> None:
@@ -52,7 +52,7 @@ def _write_pivot(source: exp.Subquery | exp.Table, pivot: exp.Pivot) -> None:
     else:
         star = exp.select("*").from_(source.copy())
         star.args["from_"].this.set("pivots", None)
-        names = output_names_of(star)
+        names = distinct_output_names(star)
         if names is None:
             return  # all other columns of a stored table, its unit's key among them
         keys = [exp.column(n, quoted=True) for n in names if n.lower() not in used]
@@ -69,7 +69,7 @@ def _write_pivot(source: exp.Subquery | exp.Table, pivot: exp.Pivot) -> None:
         return
     of_truths = [_truth_word(value) for value in values for _ in aggregates]
     outputs = [
-        exp.alias_(cell, word + title.name.partition(MARK)[0], quoted=True)
+        exp.alias_(cell, word + title.name, quoted=True)
         for cell, title, word in zip(cells, titles, of_truths, strict=True)
     ]
     alias = pivot.args.get("alias") or exp.TableAlias(this=exp.to_identifier("__pivot"))
@@ -126,7 +126,7 @@ def _parts_of_unpivot(
         title = column.args["alias"].name if isinstance(column, exp.PivotAlias) else inside.name
         if not isinstance(inside, exp.Column) or marked_name(inside) or inside.table:
             return None
-        titles.append((inside, title.partition(MARK)[0]))
+        titles.append((inside, title))
     if len(values) != 1 or not titles or isinstance(values[0], exp.Tuple):
         return None
     return rows, names[0].name, values[0].name, titles

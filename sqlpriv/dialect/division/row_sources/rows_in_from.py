@@ -12,7 +12,7 @@ from sqlglot import exp
 from sqlpriv.dialect.common_tables import alias_of, common_table, has_outputs_alone
 from sqlpriv.dialect.division.named_terms import conjuncts_of, is_aggregate
 from sqlpriv.dialect.division.parts import own_nodes
-from sqlpriv.dialect.marks import MARK, marked_name
+from sqlpriv.dialect.marks import marked_name
 
 _LESS = {exp.LT: True, exp.LTE: False}
 _MORE = {exp.GT: True, exp.GTE: False}
@@ -111,7 +111,7 @@ def written_rows_of(source: exp.Expr) -> WrittenRows | None:
     if not isinstance(source, exp.Values) or not alias:
         return None
     rows = [list(row.expressions) for row in source.expressions if isinstance(row, exp.Tuple)]
-    columns = [name.name.partition(MARK)[0].lower() for name in names]
+    columns = [name.name.lower() for name in names]
     width = len(rows[0]) if rows else 0
     columns += [f"col{i}" for i in range(len(columns), width)]
     plain = not any(map(_takes_rows, (x for row in rows for value in row for x in value.walk())))

@@ -24,15 +24,14 @@ what is left here has no GROUP BY, or a further join.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
 
 from sqlpriv.dialect.common_tables import alias_of
-from sqlpriv.dialect.division.joins.column_owners import column_names, columns_in, other_sources
+from sqlpriv.dialect.division.joins.column_owners import columns_in, lower_names, other_sources
 from sqlpriv.dialect.division.named_terms import conjuncts_of, is_aggregate
-from sqlpriv.dialect.division.outer_keys import ColumnsOf
 from sqlpriv.dialect.division.parts import NotDivisible, own_nodes
 from sqlpriv.dialect.division.row_sources.rows_in_from import (
     WrittenRows,
@@ -40,7 +39,7 @@ from sqlpriv.dialect.division.row_sources.rows_in_from import (
     union_all,
     written_rows_of,
 )
-from sqlpriv.dialect.marks import MARK
+from sqlpriv.dialect.division.stored_tables import StoredTables
 from sqlpriv.errors import Refused
 
 _HIDDEN = "__using_"
@@ -60,18 +59,10 @@ ROW_WITHOUT_PARTNER = Refused(
 )
 
 
-def with_written_rows(
-    root: exp.Expr, reads_private: Callable[[exp.Expr], bool], columns_of: ColumnsOf
-) -> Refused | None:
+def with_written_rows(root: exp.Expr, tables: StoredTables) -> Refused | None:
     """Rewrites joins of private tables with rows that the statement writes.
 
-    Args:
-        root: Holds the query.
-        reads_private: Whether a part reads private rows.
-        columns_of: The columns of a stored table.
-
-    Returns:
-        Why such a join was left as it is; None where there is none.
+    Returns why such a join was left as it is; None where there is none.
     """
     refusal = None
     for select in list(root.find_all(exp.Select)):
@@ -79,20 +70,22 @@ def with_written_rows(
         if source is None:
             continue
         try:
-            _put_private_first(select, reads_private)
+            _put_private_first(select, tables)
         except NotDivisible:
             refusal = ROW_WITHOUT_PARTNER
         for join in list(select.args.get("joins") or ()):
-            if (rows := written_rows_of(join.this)) is None or not reads_private(source.this):
+            if (rows := written_rows_of(join.this)) is None or not tables.reads_private(
+                source.this
+            ):
                 continue
             try:
-                _replace(select, join, rows, columns_of)
+                _replace(select, join, rows, tables)
             except NotDivisible:
                 refusal = OVERLAPPING
     return refusal
 
 
-def _put_private_first(select: exp.Select, reads_private: Callable[[exp.Expr], bool]) -> None:
+def _put_private_first(select: exp.Select, tables: StoredTables) -> None:
     """Turns `written rows [LEFT] JOIN private` around, in place; other joins stay as they are.
 
     Raises:
@@ -100,9 +93,9 @@ def _put_private_first(select: exp.Select, reads_private: Callable[[exp.Expr], b
     """
     source, joins = select.args["from_"], select.args.get("joins") or []
     rows = written_rows_of(source.this) if joins else None
-    if rows is None or not isinstance(joins[0].this, exp.Table) or not reads_private(joins[0].this):
+    if rows is None or not isinstance(joins[0].this, exp.Table):
         return
-    if joins[0].side not in ("", "LEFT"):
+    if joins[0].side not in ("", "LEFT") or not tables.reads_private(joins[0].this):
         return
     if joins[0].side and not _adds_nothing(select, rows):
         raise NotDivisible("a row that is kept")
@@ -137,7 +130,7 @@ def _adds_nothing(select: exp.Select, rows: WrittenRows) -> bool:
     return bool(calls) and all(rows.column(column) is not None for column in columns)
 
 
-def _replace(select: exp.Select, join: exp.Join, rows: WrittenRows, columns_of: ColumnsOf) -> None:
+def _replace(select: exp.Select, join: exp.Join, rows: WrittenRows, tables: StoredTables) -> None:
     """Takes a join out of a query: its rows become CASE, or a UNION where several meet one row."""
     if join.side not in ("", "LEFT") or join.kind not in _INNER or join.method:
         raise NotDivisible("another join")
@@ -151,7 +144,7 @@ def _replace(select: exp.Select, join: exp.Join, rows: WrittenRows, columns_of: 
     if is_apart(on, rows):
         _write_case(select, join, rows, on)
     else:
-        _write_union(select, join, rows, on, columns_of)
+        _write_union(select, join, rows, on, tables)
 
 
 def _take_tests(select: exp.Select, rows: WrittenRows) -> list[exp.Expr]:
@@ -203,11 +196,11 @@ def _write_union(
     join: exp.Join,
     rows: WrittenRows,
     on: exp.Expr,
-    columns_of: ColumnsOf,
+    tables: StoredTables,
 ) -> None:
     """Joins a table with written rows by itself: what a row of it is beside each part of them, as
     UNION ALL, stands in the table's place."""
-    holder, inside, outside = _holder(select, join, rows, on, columns_of)
+    holder, inside, outside = _holder(select, join, rows, on, tables)
     is_kept = join.side == "LEFT"
     if is_kept and outside:
         raise NotDivisible("a row is kept by what other tables hold")
@@ -243,7 +236,7 @@ def _write_union(
 
 
 def _holder(
-    select: exp.Select, join: exp.Join, rows: WrittenRows, on: exp.Expr, columns_of: ColumnsOf
+    select: exp.Select, join: exp.Join, rows: WrittenRows, on: exp.Expr, tables: StoredTables
 ) -> tuple[exp.Expr, exp.Expr, list[exp.Expr]]:
     """Returns the part of FROM that written rows are joined with, what ON tests of it, and the
     conditions of ON that are of other parts, too.
@@ -258,7 +251,7 @@ def _holder(
     values = [value for row in rows.rows for value in row]
     best: tuple[exp.Expr, list[exp.Expr], list[exp.Expr]] | None = None
     for source in others[:1] if any(sides) else others:
-        owners = _Owners(source, others, columns_of)
+        owners = _Owners(source, others, tables)
         if not alias_of(source) or not all(map(owners.has_all, values)):
             continue
         tests = conjuncts_of(on)
@@ -278,12 +271,12 @@ class _Owners:
     Args:
         source: That part.
         others: All parts, it among them.
-        columns_of: The columns of a stored table.
+        tables: Tells the columns of stored ones.
     """
 
     source: exp.Expr
     others: Sequence[exp.Expr]
-    columns_of: ColumnsOf
+    tables: StoredTables
 
     def has_all(self, node: exp.Expr, rows: WrittenRows | None = None) -> bool:
         """Returns whether all columns in an expression are the part's, or those of the rows."""
@@ -298,8 +291,8 @@ class _Owners:
             return column.table.lower() == alias_of(self.source)
         if len(self.others) == 1:
             return True
-        name = column.name.partition(MARK)[0].lower()
-        holders = [one for one in self.others if name in (column_names(one, self.columns_of) or ())]
+        name = column.name.lower()
+        holders = [one for one in self.others if name in (lower_names(one, self.tables) or ())]
         return holders == [self.source]
 
 

@@ -1,0 +1,49 @@
+"""What is public of stored tables while a query over them is parted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlglot import exp
+
+from sqlpriv.dialect.common_tables import bare_name, common_table
+
+Rows = tuple[Sequence[str], Sequence[tuple[Any, ...]]]
+"""The names of columns, and rows."""
+
+
+@dataclass(frozen=True)
+class StoredTables:
+    """What is public of stored tables, each by its lower-case name.
+
+    Args:
+        is_private: Whether it has rows to protect.
+        columns_of: The lower-case names of its columns; None of an unknown table.
+        types_of: The type of each of its columns; None of a table that is not private.
+        row_names: A PRIMARY KEY or UNIQUE column, '' for none, and the columns that name the unit,
+            in lower case.
+        run: Runs a query over these public tables; None of one that fails.
+    """
+
+    is_private: Callable[[str], bool]
+    columns_of: Callable[[str], Collection[str] | None]
+    types_of: Callable[[str], Mapping[str, str] | None]
+    row_names: Callable[[str], tuple[str, frozenset[str]]]
+    run: Callable[[str, Sequence[str]], Rows | None]
+
+    def reads_private(self, query: exp.Expr, inside: frozenset[int] = frozenset()) -> bool:
+        """Returns whether a part of a query reads private rows; `inside` are the ids of the queries
+        of WITH that it stands in."""
+        return any(self._has_private_rows(table, inside) for table in query.find_all(exp.Table))
+
+    def _has_private_rows(self, table: exp.Table, inside: frozenset[int]) -> bool:
+        if not isinstance(table.this, exp.Identifier):
+            return False
+        cte = common_table(table)
+        if cte is None:
+            return self.is_private(bare_name(table))
+        if id(cte) in inside:
+            return False  # a recursive query reads itself
+        return self.reads_private(cte.this, inside | {id(cte)})

@@ -69,9 +69,9 @@ def sources_of(select: exp.Select) -> list[exp.Expr]:
     return [*first, *joined, *(select.args.get("laterals") or ())]
 
 
-def used_common_tables(place: exp.Expr, query: exp.Expr) -> list[exp.CTE]:
-    """Returns the queries of WITH around a place, and of the query's own, that it uses, those that
-    they use before them."""
+def with_of_used(place: exp.Expr, query: exp.Expr) -> exp.With | None:
+    """Returns the WITH that a query needs by itself: the queries of WITH around its place, and of
+    its own, that it uses, those that they use before them; None where it uses none."""
     names = set(map(bare_name, query.find_all(exp.Table)))
     used: list[exp.CTE] = []
     visible: list[exp.CTE] = []
@@ -81,7 +81,10 @@ def used_common_tables(place: exp.Expr, query: exp.Expr) -> list[exp.CTE]:
         if bare_name(cte) in names:
             names |= set(map(bare_name, cte.find_all(exp.Table)))
             used.insert(0, cte)
-    return [*used, *_own_common_tables(query)]
+    used = [*used, *_own_common_tables(query)]
+    recursive = any(with_.args.get("recursive") for with_ in place.root().find_all(exp.With))
+    copies = [cte.copy() for cte in used]
+    return exp.With(expressions=copies, recursive=recursive) if used else None
 
 
 def _own_common_tables(query: exp.Expr) -> list[exp.CTE]:

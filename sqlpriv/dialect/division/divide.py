@@ -15,45 +15,39 @@ whole statement.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from sqlglot import exp
 
-from sqlpriv.dialect.clauses import Clauses
-from sqlpriv.dialect.common_tables import common_table, used_common_tables
+from sqlpriv.dialect.common_tables import common_table
 from sqlpriv.dialect.division.grouped_select import KEYS, GroupedSelect
 from sqlpriv.dialect.division.neighbour_rows import with_neighbours_joined
 from sqlpriv.dialect.division.outer_keys import with_outer_tables_named
-from sqlpriv.dialect.division.parts import (
-    Attempt,
-    Division,
-    NotDivisible,
-    PrivateQuery,
-    own_nodes,
-    pivot_parts,
-    price_mark,
-    query_key,
-    stored_tables,
-)
 from sqlpriv.dialect.division.public_rows import with_public_rows
 from sqlpriv.dialect.division.row_sets import (
     needs_keys_of_rows,
     select_keys_alone,
     with_rows_grouped,
 )
-from sqlpriv.dialect.division.stored_tables import StoredTables
+from sqlpriv.dialect.division.terms.parts import NotDivisible, own_nodes, pivot_parts, stored_tables
+from sqlpriv.dialect.division.terms.price_marks import (
+    PRICE,
+    price_at,
+    price_mark,
+    query_key,
+    with_surroundings,
+)
+from sqlpriv.dialect.division.terms.stored_tables import StoredTables
 from sqlpriv.dialect.division.unit_windows import with_windows_joined
-from sqlpriv.dialect.marks import clauses_mark, duckdb_text, marked_name, outputs_of
+from sqlpriv.dialect.marks import clauses_mark, duckdb_text, marked_name
 from sqlpriv.dialect.reading.parsed_query import ParsedQuery
 from sqlpriv.errors import Refused
+from sqlpriv.statements.divided_query import Attempt, Division, PrivateQuery
 from sqlpriv.statements.tree import Origin
 
 _WAYS = ((False, False), (True, False), (False, True))
 """How a SELECT is parted: `ends` and `counted` of `GroupedSelect`, in the order in which tried."""
 Rewrite = Callable[[exp.Expr, StoredTables], Refused | None]
 """Rewrites a query; returns why a form was left as it is, if one was."""
-_PRICE = "price"
-"""Of a SELECT, in its `meta`: the mark of its price."""
 MOST = 100
 """Queries that are tried for one statement."""
 
@@ -122,7 +116,7 @@ class _Divider:
         self.tables, self.attempt = tables, attempt
         self.refusal: Refused | None = None
         for select in root.find_all(exp.Select, exp.Pivot):
-            select.meta[_PRICE] = price_mark(select, self.clauses)
+            select.meta[PRICE] = price_mark(select, self.clauses)
         self._queries: dict[str, PrivateQuery] = {}  # by text
         self._refusals: dict[tuple[str, bool], Refused] = {}  # by text, and whether keys alone
         self._tried = 0
@@ -130,7 +124,7 @@ class _Divider:
     def note_refusal(self, refusal: Refused) -> None:
         """Notes that the statement, as it stands now, was refused: it is not tried again."""
         if isinstance(whole := self.root.this, exp.Select):
-            written, _ = self._with_surroundings(whole, whole)
+            written, _ = with_surroundings(whole, whole, self.clauses)
             self._refusals[query_key(written, self.clauses), False] = refusal
 
     def division(self) -> Division:
@@ -208,7 +202,7 @@ class _Divider:
         for counts, name in zip(grouped.counts, names, strict=False):
             counts.replace(exp.select("*").from_(exp.to_table(name)))
         tail.set("with_", select.args.get("with_"))
-        tail.meta[_PRICE] = _price(select)
+        tail.meta[PRICE] = price_at(select)
         select.replace(tail)
         self._descend(tail)
         return True
@@ -252,7 +246,7 @@ class _Divider:
         self._tried += 1
         if self._tried > MOST:
             raise NotDivisible(f"more than {MOST} queries")
-        written, price = self._with_surroundings(place, private)
+        written, price = with_surroundings(place, private, self.clauses)
         key = query_key(written, self.clauses)
         if key in self._queries:
             return self._queries[key].name
@@ -275,23 +269,6 @@ class _Divider:
             return ""
         self._queries[key] = query
         return name
-
-    def _with_surroundings(self, place: exp.Expr, private: exp.Select) -> tuple[exp.Select, str]:
-        """Returns a query with the price and the WITH that hold for it, and the price's mark."""
-        written = private.copy()
-        price = _price(place)
-        own = self.clauses.get(clauses_mark(written))
-        if price and (own is None or not own.is_priced):
-            around = self.clauses[price]
-            both = replace(own or Clauses(around.select), is_priced=True, options=around.options)
-            mark = f"{both.mark} {price}"
-            self.clauses[mark] = both
-            written.set("expressions", [exp.column(mark), *outputs_of(written)])
-        tables = [cte.copy() for cte in used_common_tables(place, private)]
-        recursive = any(with_.args.get("recursive") for with_ in self.root.find_all(exp.With))
-        with_ = exp.With(expressions=tables, recursive=recursive) if tables else None
-        written.set("with_", with_)
-        return written, price
 
     def _drop_clauses(self, tail: exp.Expr) -> None:
         """Takes our clauses out of SELECTs that became plain SQL.
@@ -322,10 +299,3 @@ class _Divider:
                 cte.pop()
                 if isinstance(with_, exp.With) and not with_.expressions:
                     with_.pop()
-
-
-def _price(place: exp.Expr | None) -> str:
-    """Returns the mark of the price that holds at a place; '' where none is written."""
-    while place is not None and _PRICE not in place.meta:
-        place = place.parent
-    return "" if place is None else str(place.meta[_PRICE])

@@ -20,16 +20,16 @@ from sqlglot import exp
 
 from sqlpriv.dialect.clauses import Clauses
 from sqlpriv.dialect.common_tables import alias_of, sources_of
-from sqlpriv.dialect.division.named_terms import (
+from sqlpriv.dialect.division.outer_keys import look_up, without_outer_equalities
+from sqlpriv.dialect.division.terms.named_terms import (
     common_text,
     is_aggregate,
     is_same_name,
     output_name,
     with_alias,
 )
-from sqlpriv.dialect.division.outer_keys import look_up, without_outer_equalities
-from sqlpriv.dialect.division.parts import NotDivisible, has_distinct_rows, own_nodes
-from sqlpriv.dialect.division.value_frequencies import (
+from sqlpriv.dialect.division.terms.parts import NotDivisible, has_distinct_rows, own_nodes
+from sqlpriv.dialect.division.terms.value_frequencies import (
     SEVERAL_SETS,
     is_of_frequencies,
     key_that_is_given,

@@ -16,9 +16,9 @@ from __future__ import annotations
 from sqlglot import exp
 
 from sqlpriv.dialect.common_tables import bare_name
-from sqlpriv.dialect.division.parts import own_nodes
 from sqlpriv.dialect.division.row_sets import row_number, subquery_of
-from sqlpriv.dialect.division.stored_tables import StoredTables
+from sqlpriv.dialect.division.terms.parts import own_nodes
+from sqlpriv.dialect.division.terms.stored_tables import StoredTables
 from sqlpriv.dialect.division.unit_windows import queries_with_windows, same_key, set_joins
 from sqlpriv.dialect.division.window_values import of_row, text_of
 from sqlpriv.dialect.marks import function_name, marked_name

@@ -21,9 +21,9 @@ from sqlpriv.dialect.common_tables import (
     is_stored_table,
     sources_of,
 )
-from sqlpriv.dialect.division.named_terms import conjuncts_of
-from sqlpriv.dialect.division.parts import NotDivisible
-from sqlpriv.dialect.division.stored_tables import StoredTables
+from sqlpriv.dialect.division.terms.named_terms import conjuncts_of
+from sqlpriv.dialect.division.terms.parts import NotDivisible
+from sqlpriv.dialect.division.terms.stored_tables import StoredTables
 from sqlpriv.dialect.marks import (
     call_of,
     duckdb_call,

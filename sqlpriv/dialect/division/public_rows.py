@@ -19,9 +19,9 @@ from typing import Any
 from sqlglot import exp
 
 from sqlpriv.dialect.common_tables import common_table, query_in_from
-from sqlpriv.dialect.division.parts import NotDivisible, own_nodes, stored_tables
 from sqlpriv.dialect.division.row_sets import subquery_of
-from sqlpriv.dialect.division.stored_tables import StoredTables
+from sqlpriv.dialect.division.terms.parts import NotDivisible, own_nodes, stored_tables
+from sqlpriv.dialect.division.terms.stored_tables import StoredTables
 from sqlpriv.dialect.marks import as_day, duckdb_text, function_name, marked_name
 from sqlpriv.statements.keywords import words
 from sqlpriv.system.row_order import in_one_order

@@ -24,13 +24,13 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from sqlpriv.dialect.common_tables import common_table
-from sqlpriv.dialect.division.named_terms import (
+from sqlpriv.dialect.division.terms.named_terms import (
     common_text,
     distinct_output_names,
     is_aggregate,
 )
-from sqlpriv.dialect.division.parts import has_distinct_rows, own_nodes
-from sqlpriv.dialect.division.stored_tables import StoredTables
+from sqlpriv.dialect.division.terms.parts import has_distinct_rows, own_nodes
+from sqlpriv.dialect.division.terms.stored_tables import StoredTables
 from sqlpriv.dialect.marks import duckdb_call, price_of, row_count
 
 _SIDE = "__side"

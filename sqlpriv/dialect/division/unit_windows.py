@@ -23,8 +23,8 @@ from dataclasses import replace
 from sqlglot import exp
 
 from sqlpriv.dialect.common_tables import bare_name, common_table
-from sqlpriv.dialect.division.parts import NotDivisible, own_nodes
-from sqlpriv.dialect.division.stored_tables import StoredTables
+from sqlpriv.dialect.division.terms.parts import NotDivisible, own_nodes
+from sqlpriv.dialect.division.terms.stored_tables import StoredTables
 from sqlpriv.dialect.division.window_values import OrderedRows, column_of, of_row, text_of
 from sqlpriv.errors import Refused
 

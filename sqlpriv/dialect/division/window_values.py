@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from sqlpriv.dialect.division.parts import NotDivisible
+from sqlpriv.dialect.division.terms.parts import NotDivisible
 from sqlpriv.dialect.marks import MARK, duckdb_call, function_name, row_count
 from sqlpriv.errors import Refused
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
@@ -45,10 +45,7 @@ from sqlpriv.session.queries.tails.rehearsal import (
 )
 from sqlpriv.statements import commands as cmd
 from sqlpriv.statements import tree as t
-
-if TYPE_CHECKING:
-    from sqlpriv.dialect.division.parts import Division, PrivateQuery
-
+from sqlpriv.statements.divided_query import Division, PrivateQuery
 
 KEYS_OF_ROWS = "which of the declared levels have such rows depends on the rows"
 
@@ -105,10 +102,9 @@ class ProgramCompiler:
     def _divide(self, query: t.Origin, whole: Refused | None) -> Program | Refused | None:
         """Returns the program of a query's parts; `whole` says why it is none itself, if tried."""
         from sqlpriv.dialect.division.divide import divide  # sqlglot, where needed
-        from sqlpriv.dialect.division.parts import Division
         from sqlpriv.dialect.division.rewrites.rewrite_joins import rewrite_joins
         from sqlpriv.dialect.division.row_sources.written_rows import with_written_rows
-        from sqlpriv.dialect.division.stored_tables import StoredTables
+        from sqlpriv.dialect.division.terms.stored_tables import StoredTables
 
         steps_of: dict[str, list[PrivateStep]] = {}
         levels_of: dict[str, pa.Table] = {}

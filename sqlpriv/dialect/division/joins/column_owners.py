@@ -14,9 +14,9 @@ from sqlpriv.dialect.common_tables import (
     query_in_from,
     sources_of,
 )
-from sqlpriv.dialect.division.named_terms import column_names, conjuncts_of, output_name
-from sqlpriv.dialect.division.parts import NotDivisible
-from sqlpriv.dialect.division.stored_tables import StoredTables
+from sqlpriv.dialect.division.terms.named_terms import column_names, conjuncts_of, output_name
+from sqlpriv.dialect.division.terms.parts import NotDivisible
+from sqlpriv.dialect.division.terms.stored_tables import StoredTables
 from sqlpriv.dialect.marks import marked_name
 
 

@@ -14,9 +14,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from sqlglot import exp
 
-from sqlpriv.dialect.division.named_terms import common_text, output_name
-from sqlpriv.dialect.division.parts import NotDivisible
-from sqlpriv.dialect.division.stored_tables import StoredTables
+from sqlpriv.dialect.division.terms.named_terms import common_text, output_name
+from sqlpriv.dialect.division.terms.parts import NotDivisible
+from sqlpriv.dialect.division.terms.stored_tables import StoredTables
 from sqlpriv.dialect.marks import clauses_mark, marked_name, outputs_of
 
 TakeOut = Callable[[exp.Select, exp.Join, StoredTables], None]
@@ -79,21 +79,30 @@ def write_values(
         return values[name].copy()
 
     written = select.copy()
-    joins = written.args["joins"]
-    del joins[next(i for i, one in enumerate(select.args["joins"]) if one is join)]
-    written.set("joins", joins or None)
-    written.set("expressions", [_output(item, value) for item in written.expressions])
-    for part in _PARTS[1:]:
-        held = written.args.get(part)
-        if isinstance(held, list):
-            written.set(part, [node.transform(value) for node in held])
-        elif held is not None:
-            written.set(part, held.transform(value))
+    at = next(i for i, one in enumerate(select.args["joins"]) if one is join)
+    replace_columns(written, written.args["joins"][at], value)
     for test in tests:
         written.where(test.transform(value), copy=False)
     _number_subquery_keys(select, written)
     for part in _PARTS:
         select.set(part, written.args.get(part))
+
+
+def replace_columns(
+    select: exp.Select, join: exp.Join, value: Callable[[exp.Expr], exp.Expr]
+) -> None:
+    """Takes a join out of a query, in place, with what `value` returns for each node in its place.
+
+    An output keeps the name of its column."""
+    join.pop()
+    for part in _PARTS:
+        held = select.args.get(part)
+        if part == "expressions":
+            select.set(part, [_output(item, value) for item in select.expressions])
+        elif isinstance(held, list):
+            select.set(part, [node.transform(value) for node in held] or None)
+        elif held is not None:
+            select.set(part, held.transform(value))
 
 
 def _number_subquery_keys(select: exp.Select, written: exp.Select) -> None:

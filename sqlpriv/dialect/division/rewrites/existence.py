@@ -20,9 +20,9 @@ from sqlglot import exp
 
 from sqlpriv.dialect.common_tables import alias_of, is_stored_table, sources_of
 from sqlpriv.dialect.division.joins.column_owners import columns_in
-from sqlpriv.dialect.division.named_terms import is_aggregate
-from sqlpriv.dialect.division.parts import own_nodes
-from sqlpriv.dialect.division.stored_tables import StoredTables
+from sqlpriv.dialect.division.terms.named_terms import is_aggregate
+from sqlpriv.dialect.division.terms.parts import own_nodes
+from sqlpriv.dialect.division.terms.stored_tables import StoredTables
 from sqlpriv.dialect.marks import duckdb_call, duckdb_name, outputs_of, price_of, row_count
 
 _SHAPING = ("group", "having", "qualify", "offset", "windows", "with_")

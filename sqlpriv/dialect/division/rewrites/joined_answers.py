@@ -20,15 +20,15 @@ from sqlpriv.dialect.division.joins.column_owners import (
     identifier_names,
 )
 from sqlpriv.dialect.division.joins.joins_taken_out import write_values
-from sqlpriv.dialect.division.named_terms import (
+from sqlpriv.dialect.division.row_sets import subquery_of
+from sqlpriv.dialect.division.terms.named_terms import (
     common_text,
     conjuncts_of,
     group_terms,
     is_aggregate,
     output_name,
 )
-from sqlpriv.dialect.division.parts import NotDivisible, own_nodes
-from sqlpriv.dialect.division.row_sets import subquery_of
+from sqlpriv.dialect.division.terms.parts import NotDivisible, own_nodes
 from sqlpriv.dialect.marks import call_of, clauses_mark, function_name, outputs_of, price_of
 from sqlpriv.statements.keywords import words
 

@@ -39,8 +39,6 @@ from sqlpriv.dialect.division.joins.column_owners import (
     conditions_of_join,
     sides_of_join,
 )
-from sqlpriv.dialect.division.named_terms import common_text, group_terms, is_aggregate
-from sqlpriv.dialect.division.parts import NotDivisible
 from sqlpriv.dialect.division.rewrites.aggregates_by_key import (
     BY_KEY,
     addends,
@@ -51,7 +49,9 @@ from sqlpriv.dialect.division.rewrites.aggregates_by_key import (
 from sqlpriv.dialect.division.rewrites.rows_without_partner import adds_nothing_without_partner
 from sqlpriv.dialect.division.rewrites.spine_rows import has_one_row_a_group, spine_as_values
 from sqlpriv.dialect.division.row_sources.written_rows import ROW_WITHOUT_PARTNER
-from sqlpriv.dialect.division.stored_tables import StoredTables
+from sqlpriv.dialect.division.terms.named_terms import common_text, group_terms, is_aggregate
+from sqlpriv.dialect.division.terms.parts import NotDivisible
+from sqlpriv.dialect.division.terms.stored_tables import StoredTables
 from sqlpriv.dialect.marks import (
     SHOWN_NAME,
     clauses_mark,

@@ -27,9 +27,9 @@ from sqlpriv.dialect.division.joins.column_owners import (
     others_names,
 )
 from sqlpriv.dialect.division.joins.joins_taken_out import take_joins_out, write_values
-from sqlpriv.dialect.division.named_terms import conjuncts_of, is_aggregate
-from sqlpriv.dialect.division.parts import NotDivisible, own_nodes
-from sqlpriv.dialect.division.stored_tables import StoredTables
+from sqlpriv.dialect.division.terms.named_terms import conjuncts_of, is_aggregate
+from sqlpriv.dialect.division.terms.parts import NotDivisible, own_nodes
+from sqlpriv.dialect.division.terms.stored_tables import StoredTables
 from sqlpriv.dialect.marks import function_name
 
 _MORE_ROWS = ("group", "having", "qualify", "limit", "offset", "distinct", "windows", "with_")

@@ -15,9 +15,9 @@ from sqlglot import exp
 from sqlpriv.dialect.common_tables import alias_of, sources_of
 from sqlpriv.dialect.division.joins.column_owners import columns_in, using_columns
 from sqlpriv.dialect.division.joins.joins_taken_out import take_joins_out
-from sqlpriv.dialect.division.named_terms import conjuncts_of
-from sqlpriv.dialect.division.parts import NotDivisible
-from sqlpriv.dialect.division.stored_tables import StoredTables
+from sqlpriv.dialect.division.terms.named_terms import conjuncts_of
+from sqlpriv.dialect.division.terms.parts import NotDivisible
+from sqlpriv.dialect.division.terms.stored_tables import StoredTables
 
 
 def with_partners_tested(root: exp.Expr, tables: StoredTables) -> None:

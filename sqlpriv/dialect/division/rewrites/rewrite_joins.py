@@ -12,7 +12,7 @@ from sqlpriv.dialect.division.rewrites.public_partners import with_partners_test
 from sqlpriv.dialect.division.rewrites.row_free import without_stored_rows
 from sqlpriv.dialect.division.rewrites.top_groups import with_top_groups
 from sqlpriv.dialect.division.row_sources.pivoted_rows import with_pivots_written
-from sqlpriv.dialect.division.stored_tables import StoredTables
+from sqlpriv.dialect.division.terms.stored_tables import StoredTables
 from sqlpriv.errors import Refused
 
 

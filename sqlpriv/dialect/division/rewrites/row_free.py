@@ -14,9 +14,9 @@ from decimal import Decimal
 from sqlglot import exp
 
 from sqlpriv.dialect.common_tables import alias_of, bare_name, is_stored_table, sources_of
-from sqlpriv.dialect.division.named_terms import conjuncts_of
 from sqlpriv.dialect.division.row_sets import subquery_of
-from sqlpriv.dialect.division.stored_tables import StoredTables
+from sqlpriv.dialect.division.terms.named_terms import conjuncts_of
+from sqlpriv.dialect.division.terms.stored_tables import StoredTables
 from sqlpriv.dialect.marks import marked_name
 
 

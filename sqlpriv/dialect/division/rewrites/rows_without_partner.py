@@ -14,7 +14,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from sqlpriv.dialect.division.joins.column_owners import SidesOfJoin, columns_in
-from sqlpriv.dialect.division.named_terms import is_aggregate
+from sqlpriv.dialect.division.terms.named_terms import is_aggregate
 from sqlpriv.dialect.marks import call_of, function_name, marked_name
 
 _NULL_OF_NULL = (exp.Paren, exp.Neg, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Cast, exp.Literal)

@@ -13,12 +13,12 @@ from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
-from sqlpriv.dialect.common_tables import used_common_tables
-from sqlpriv.dialect.division.parts import NotDivisible, stored_tables
+from sqlpriv.dialect.common_tables import with_of_used
 from sqlpriv.dialect.division.public_rows import rows_as_values
 from sqlpriv.dialect.division.row_sets import subquery_of
 from sqlpriv.dialect.division.row_sources.written_rows import MOST
-from sqlpriv.dialect.division.stored_tables import Rows, StoredTables
+from sqlpriv.dialect.division.terms.parts import NotDivisible, stored_tables
+from sqlpriv.dialect.division.terms.stored_tables import Rows, StoredTables
 from sqlpriv.dialect.marks import duckdb_text, marked_name, row_count
 
 _ROWS = "__rows"
@@ -62,11 +62,7 @@ def _run_over_spine(
     if (where := select.args.get("where")) is not None:
         spine.set("where", where.copy())
     query = write(spine)
-    ctes = [cte.copy() for cte in used_common_tables(select.args["from_"], query)]
-    if ctes:
-        withs = select.root().find_all(exp.With)
-        recursive = any(with_.args.get("recursive") for with_ in withs)
-        query.set("with_", exp.With(expressions=ctes, recursive=recursive))
+    query.set("with_", with_of_used(select.args["from_"], query))
     if any(marked_name(column) for column in query.find_all(exp.Column)):
         return None
     return tables.run(duckdb_text(query), sorted({*stored_tables(query)}))

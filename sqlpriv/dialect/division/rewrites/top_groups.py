@@ -30,20 +30,20 @@ from sqlpriv.dialect.division.joins.column_owners import (
     using_columns,
 )
 from sqlpriv.dialect.division.joins.joins_taken_out import take_joins_out, write_values
-from sqlpriv.dialect.division.named_terms import (
-    common_text,
-    conjuncts_of,
-    group_terms,
-    is_aggregate,
-)
-from sqlpriv.dialect.division.parts import NotDivisible, own_nodes
 from sqlpriv.dialect.division.rewrites.joined_answers import (
     has_keys,
     join_answers,
     names_of_spine,
     take_join_out,
 )
-from sqlpriv.dialect.division.stored_tables import StoredTables
+from sqlpriv.dialect.division.terms.named_terms import (
+    common_text,
+    conjuncts_of,
+    group_terms,
+    is_aggregate,
+)
+from sqlpriv.dialect.division.terms.parts import NotDivisible, own_nodes
+from sqlpriv.dialect.division.terms.stored_tables import StoredTables
 from sqlpriv.dialect.marks import outputs_of
 
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 from sqlglot import exp
 
 from sqlpriv.dialect.common_tables import common_table
-from sqlpriv.dialect.division.named_terms import distinct_output_names, is_aggregate
 from sqlpriv.dialect.division.row_sets import has_raw_rows
 from sqlpriv.dialect.division.row_sources.rows_in_from import union_all
+from sqlpriv.dialect.division.terms.named_terms import distinct_output_names, is_aggregate
 from sqlpriv.dialect.marks import duckdb_text, marked_name
 
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from sqlpriv.dialect.common_tables import alias_of, common_table, has_outputs_alone
-from sqlpriv.dialect.division.named_terms import conjuncts_of, is_aggregate
-from sqlpriv.dialect.division.parts import own_nodes
+from sqlpriv.dialect.division.terms.named_terms import conjuncts_of, is_aggregate
+from sqlpriv.dialect.division.terms.parts import own_nodes
 from sqlpriv.dialect.marks import marked_name
 
 _LESS = {exp.LT: True, exp.LTE: False}

@@ -25,21 +25,26 @@ what is left here has no GROUP BY, or a further join.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from sqlglot import exp
 
 from sqlpriv.dialect.common_tables import alias_of
-from sqlpriv.dialect.division.joins.column_owners import columns_in, lower_names, other_sources
-from sqlpriv.dialect.division.named_terms import conjuncts_of, is_aggregate
-from sqlpriv.dialect.division.parts import NotDivisible, own_nodes
+from sqlpriv.dialect.division.joins.column_owners import (
+    SidesOfJoin,
+    columns_in,
+    lower_names,
+    other_sources,
+)
+from sqlpriv.dialect.division.joins.joins_taken_out import replace_columns
 from sqlpriv.dialect.division.row_sources.rows_in_from import (
     WrittenRows,
     is_apart,
     union_all,
     written_rows_of,
 )
-from sqlpriv.dialect.division.stored_tables import StoredTables
+from sqlpriv.dialect.division.terms.named_terms import conjuncts_of, is_aggregate
+from sqlpriv.dialect.division.terms.parts import NotDivisible, own_nodes
+from sqlpriv.dialect.division.terms.stored_tables import StoredTables
 from sqlpriv.errors import Refused
 
 _HIDDEN = "__using_"
@@ -251,11 +256,20 @@ def _holder(
     values = [value for row in rows.rows for value in row]
     best: tuple[exp.Expr, list[exp.Expr], list[exp.Expr]] | None = None
     for source in others[:1] if any(sides) else others:
-        owners = _Owners(source, others, tables)
-        if not alias_of(source) or not all(map(owners.has_all, values)):
+        spine = {alias_of(x): lower_names(x, tables) for x in others if x is not source}
+        owners = SidesOfJoin(alias_of(source), lower_names(source, tables) or (), spine)
+
+        def is_own(x: exp.Column, owners: SidesOfJoin = owners) -> bool:
+            return owners.is_private_column(x) or not (x.table or owners.spine)
+
+        if not alias_of(source) or not all(is_own(x) for v in values for x in columns_in(v)):
             continue
         tests = conjuncts_of(on)
-        inside = [test for test in tests if owners.has_all(test, rows)]
+        inside = [
+            test
+            for test in tests
+            if all(is_own(x) or rows.column(x) is not None for x in columns_in(test))
+        ]
         if best is None or len(inside) > len(best[1]):
             outside = [test for test in tests if not any(test is one for one in inside)]
             best = source, inside, outside
@@ -264,63 +278,20 @@ def _holder(
     return best[0], _all_of(best[1]), best[2]
 
 
-@dataclass(frozen=True)
-class _Owners:
-    """Whether columns are those of one part of FROM.
-
-    Args:
-        source: That part.
-        others: All parts, it among them.
-        tables: Tells the columns of stored ones.
-    """
-
-    source: exp.Expr
-    others: Sequence[exp.Expr]
-    tables: StoredTables
-
-    def has_all(self, node: exp.Expr, rows: WrittenRows | None = None) -> bool:
-        """Returns whether all columns in an expression are the part's, or those of the rows."""
-        return all(
-            self._has(column)
-            for column in columns_in(node)
-            if rows is None or rows.column(column) is None
-        )
-
-    def _has(self, column: exp.Column) -> bool:
-        if column.table:
-            return column.table.lower() == alias_of(self.source)
-        if len(self.others) == 1:
-            return True
-        name = column.name.lower()
-        holders = [one for one in self.others if name in (lower_names(one, self.tables) or ())]
-        return holders == [self.source]
-
-
 def _take_out(
     select: exp.Select, join: exp.Join, rows: WrittenRows, values: Sequence[exp.Expr]
 ) -> None:
     """Takes a join out of a query, with a value where each column of the written rows stands."""
-
-    def value(part: exp.Expr) -> exp.Expr:
-        return rows.value_of(part, values)
-
-    joins = [other for other in select.args["joins"] if other is not join]
-    for other in joins:
-        if (tested := other.args.get("on")) is not None:
-            other.set("on", tested.transform(value))
-    select.set("joins", joins or None)
-    outputs = []
+    outputs: list[exp.Expr] = []
     for item in select.expressions:
-        bare = isinstance(item, exp.Column) and rows.column(item) is not None
-        written = item.transform(value)
-        outputs.append(exp.alias_(written, item.name, quoted=True) if bare else written)
+        outputs.append(item)
         if isinstance(item, exp.Star):
-            outputs += [
-                exp.alias_(values[at].copy(), name, quoted=True)
-                for at, name in enumerate(rows.columns)
-                if not name.startswith(_HIDDEN)
-            ]
+            columns = [name for name in rows.columns if not name.startswith(_HIDDEN)]
+            outputs += [exp.column(name, table=rows.alias, quoted=True) for name in columns]
     select.set("expressions", outputs)
-    for clause in ("where", "group", "having", "qualify", "order"):
-        if (part := select.args.get(clause)) is not None:
-            select.set(clause, part.transform(value))
+
+    def value(node: exp.Expr) -> exp.Expr:
+        of_other = node.find_ancestor(exp.Join) and node.find_ancestor(exp.Select)
+        return node if of_other else rows.value_of(node, values)
+
+    replace_columns(select, join, value)

@@ -153,12 +153,12 @@ def _writer(lines: list[tuple[list[str], str]]) -> Writer:
     def write(args: Arguments) -> exp.Expr | None:
         fitting = (line for line in lines if _fit(line[0], args))
         names, text = next(fitting, ([], ""))
-        return _filled(text, dict(zip(names, args, strict=True))) if text else None
+        return _fill_in(text, dict(zip(names, args, strict=True))) if text else None
 
     return write
 
 
-def _filled(text: str, arguments: dict[str, exp.Expr]) -> exp.Expr:
+def _fill_in(text: str, arguments: dict[str, exp.Expr]) -> exp.Expr:
     """Returns a line's text with arguments, by what a line calls them, in their places."""
     by_name: dict[str, exp.Expr] = {}
     for name, arg in arguments.items():
@@ -181,12 +181,12 @@ def _filled(text: str, arguments: dict[str, exp.Expr]) -> exp.Expr:
             node.set("this", str(node.this).removeprefix(_OURS))
         return node
 
-    tree: exp.Expr = _parsed(text).transform(fill)
+    tree: exp.Expr = _parse_text(text).transform(fill)
     return exp.Paren(this=tree) if isinstance(tree, exp.Binary) else tree
 
 
 @cache
-def _parsed(text: str) -> exp.Expr:
+def _parse_text(text: str) -> exp.Expr:
     """Returns a line's text as a tree, without places: they are none of the user's text."""
     tree: exp.Expr = sqlglot.parse_one(text, read="duckdb")
     for node in tree.walk():

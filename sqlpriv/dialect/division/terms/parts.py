@@ -1,17 +1,13 @@
-"""What a statement in parts is: private queries, and a tail over their answers."""
+"""Parts of queries: of PIVOT, the nodes of one query alone, and the stored tables of a tail."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 from sqlglot import exp
 
-from sqlpriv.dialect.clauses import Clauses
 from sqlpriv.dialect.common_tables import bare_name, common_table
-from sqlpriv.dialect.marks import clauses_mark, duckdb_call, duckdb_text, function_name
-from sqlpriv.errors import Refused
-from sqlpriv.statements.tree import Select
+from sqlpriv.dialect.marks import duckdb_call, function_name
 
 _TABLE_FUNCTIONS = ("generate_series", "range", "unnest")
 """Table functions that a tail may call: they read nothing."""
@@ -19,72 +15,6 @@ _TABLE_FUNCTIONS = ("generate_series", "range", "unnest")
 
 class NotDivisible(Exception):
     """A query is not of a form that can be parted; the text says what stands in the way."""
-
-
-@dataclass(frozen=True)
-class PrivateQuery:
-    """A query that is answered under the budget.
-
-    Args:
-        name: What its answer is called in the tail.
-        select: The query.
-        price: The mark of the price that is written for it; queries of one mark share that price.
-        keys_alone: Nothing but its keys is used.
-    """
-
-    name: str
-    select: Select
-    price: str
-    keys_alone: bool
-
-
-Attempt = Callable[[PrivateQuery], Refused | None]
-"""Says why a query cannot be answered privately; None where it can."""
-
-
-@dataclass(frozen=True)
-class Division:
-    """A statement in parts.
-
-    Args:
-        queries: The private queries, in the order in which the tail was read.
-        tail: Plain SQL over their answers.
-        parameters: Values for the tail, by name.
-        tables: Stored tables that the tail reads besides the answers, in lower case.
-    """
-
-    queries: tuple[PrivateQuery, ...]
-    tail: str
-    parameters: Mapping[str, object]
-    tables: tuple[str, ...]
-
-
-def price_mark(place: exp.Expr, clauses: Mapping[str, Clauses]) -> str:
-    """Returns the mark of the price that holds for a query; '' where none is written.
-
-    It is the query's own, or that of the SELECT around it; the first SELECT of a UNION has the
-    price of all of them.
-    """
-    node: exp.Expr | None = place
-    while node is not None:
-        first = node
-        while isinstance(first, exp.SetOperation):
-            first = first.left
-        first = first.unnest() if isinstance(first, exp.Subquery) else first
-        if isinstance(first, exp.Select) and first.expressions:
-            mark = clauses_mark(first)
-            if mark and clauses[mark].is_priced:
-                return mark
-        node = node.parent
-    return ""
-
-
-def query_key(written: exp.Select, clauses: Mapping[str, Clauses]) -> str:
-    """Returns what two spellings of one query have in common: equal ones are one."""
-    marks = filter(None, map(clauses_mark, written.find_all(exp.Select)))
-    own = [clauses[mark] for mark in marks]
-    contents = [(x.options, list(map(duckdb_text, x.columns)), x.weights) for x in own]
-    return f"{duckdb_text(written)} {contents}"
 
 
 def pivot_parts(pivot: exp.Pivot) -> tuple[exp.Select, list[exp.Expr]]:

@@ -10,9 +10,9 @@ from sqlglot import exp
 from sqlglot.errors import ErrorLevel, SqlglotError
 
 from sqlpriv.dialect.common_tables import bare_name, common_table
-from sqlpriv.dialect.division.parts import NotDivisible, own_nodes
-from sqlpriv.dialect.division.stored_tables import StoredTables
-from sqlpriv.dialect.division.value_frequencies import NAMES
+from sqlpriv.dialect.division.terms.parts import NotDivisible, own_nodes
+from sqlpriv.dialect.division.terms.stored_tables import StoredTables
+from sqlpriv.dialect.division.terms.value_frequencies import NAMES
 from sqlpriv.dialect.marks import (
     MARK,
     SHOWN_NAME,

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from sqlpriv.dialect.division.parts import NotDivisible
+from sqlpriv.dialect.division.terms.parts import NotDivisible
 from sqlpriv.dialect.marks import call_of, duckdb_call, function_name, row_count
 
 SEVERAL_SETS = ("rollup", "cube", "grouping sets")

@@ -2572,9 +2572,30 @@ MUTANTS = (
     Mutant(
         "whole numbers are compared exactly wherever they lie",
         K + "proof/clipped_sums.py",
-        "rounding = int(abs(low)) >> 52 if of is Type.INTEGER else 0",
-        "rounding = 0",
+        "rounding = int(abs(low)) >> 52",
+        "rounding = 0 if of is Type.INTEGER else int(abs(low)) >> 52",
         CLIPPED,
+    ),
+    Mutant(
+        "a whole end is compared with doubles exactly wherever it lies",
+        K + "proof/clipped_sums.py",
+        "rounding = int(abs(low)) >> 52",
+        "rounding = int(abs(low)) >> 52 if of is Type.INTEGER else 0",
+        CLIPPED,
+    ),
+    Mutant(
+        "equal folds have ends that are rounded differently",
+        K + "proof/sensitivity.py",
+        "int(x) if x % 1 == 0 else x for x in",
+        "x for x in",
+        RELATIONS,
+    ),
+    Mutant(
+        "equal lists of strata put a row in different ones",
+        K + "sql/quoting.py",
+        "isinstance(first := values[0], int | float)",
+        "isinstance(first := values[0], int)",
+        RELATIONS,
     ),
     Mutant(
         "a clipped sum's counts may be of an earlier read than its sums",

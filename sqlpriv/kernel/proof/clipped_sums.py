@@ -14,12 +14,12 @@ x >= l implies t >= L, and x <= u implies t <= U. Rows of other bins count as L 
 within. Bins are told apart exactly: a row is in the bins from the one that begins at l on if and
 only if x >= l, and in the bins before the one that begins at u (or, of whole numbers, at the next
 one above u) only if x <= u. Beyond 2^53 a whole x that is compared as a double is rounded, maybe up
-to l: an l beyond 2^52 is therefore taken to be lower by more than x may be rounded. An end at or
-beyond one of the declared interval leaves all rows on its inner side, and is -steps, or steps, or
-beyond. Hence 2 t - (L + U) is within ±(U - L), and what is
-inside the floor moves by at most K a row, if the counts and the sums are of the same kept rows
-(`queries.joint_batches`). K a row is a whole number, floor is monotone and commutes
-with adding a whole number, so the floor moves by no more.
+to l, and so is a whole l that a double x is compared with, maybe down to x: an l beyond 2^52 is
+therefore taken to be lower by more than either may be rounded. An end at or beyond one of the
+declared interval leaves all rows on its inner side, and is -steps, or steps, or beyond. Hence
+2 t - (L + U) is within ±(U - L), and what is inside the floor moves by at most K a row, if the
+counts and the sums are of the same kept rows (`queries.joint_batches`). K a row is a whole number,
+floor is monotone and commutes with adding a whole number, so the floor moves by no more.
 """
 
 import math
@@ -56,7 +56,7 @@ def clips_of(query: a.Clipped, of: Type, grid: Lattice) -> list[Clip]:
         above = math.floor(high) + 1  # of 4.5, not 5.5: 5 would be below that
         last = places.get(high, places.get(above, -1) if of is Type.INTEGER else -1)
         last = len(places) + 1 if high >= query.upper else 0 if high <= query.lower else last
-        rounding = int(abs(low)) >> 52 if of is Type.INTEGER else 0
+        rounding = int(abs(low)) >> 52
         clip = Clip(first, last, _number(low - rounding, of, grid), _number(high, of, grid))
         if min(first, last) < 0 or clip.low >= clip.high:
             raise KernelError("a sum is clipped between ends of bins")

@@ -158,3 +158,18 @@ def test_bins_are_of_what_is_summed() -> None:
     with pytest.raises(KernelError, match="of each cell"):
         prepare_measurement(Measurement(twice, Rho(10**9)), scope)
     prepare_measurement(Measurement(clipped(REAL, 0.0, 10.0, (0.25, 3.0)), Rho(10**9)), scope)
+
+
+def test_a_whole_end_above_the_interval_moves_a_double_no_further(engine: Engine) -> None:
+    """2^60 + 127 beside a double is 2^60: a row at the interval's upper end was above an end that
+    lies beyond it, and moved the sum 255 times as far as its noise was made for."""
+    made, top = contract({"id": "INTEGER", "x": "DOUBLE"}), 2**60
+    ends = top + 127, top + 128
+    query = clipped(a.Bin(X, (ends[0],)), top - 1024.0, float(top), ends)
+    clips = clips_of(query, Type.REAL, lattice_of(query.by_bin[1], Type.REAL))
+    numbers = []
+    for rows in ([], [(1, float(top))]):
+        engine.fill(made, rows)
+        exact = engine.exact([*query.by_bin], made)
+        numbers += clipped_sums(clips, *([int(n) for n in cells.ravel()] for cells in exact))
+    assert abs(numbers[1] - numbers[0]) <= REAL_STEPS

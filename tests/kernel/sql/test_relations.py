@@ -20,7 +20,7 @@ from support.vaults import Engine, batch_price
 
 from sqlpriv.errors import KernelError, Refused
 from sqlpriv.kernel.checked import check_expressions
-from sqlpriv.kernel.proof.sensitivity import bound_of, lattice_of, sensitivity
+from sqlpriv.kernel.proof.sensitivity import bound_of, fold_ends, lattice_of, sensitivity
 from sqlpriv.kernel.sql.dialect import DUCKDB
 from sqlpriv.kernel.sql.queries import verifying
 from sqlpriv.kernel.sql.relations import Scope
@@ -327,6 +327,31 @@ def test_equal_queries_have_one_text() -> None:
         Scope(a.PerUnit(a.Scan("items"), (), (f,)), MADE["items"]).value(col("n")) for f in folds
     ]
     assert texts[0] == texts[1]
+
+
+def test_a_unit_lies_in_one_stratum_of_equal_lists(engine: Engine) -> None:
+    """Losses of equal strata add up as one: 3 * (2^53 - 1) was rounded in one of two equal folds,
+    and 2^53 + 3 in one of two equal lists. A unit was then in two strata, at the price of one."""
+    odd = 2**53 + 3
+    fill(engine, {**{t: [] for t in TABLES}, "orders": [(1, 1, 0, odd + 1.0)]})
+    lists = ((odd - 1, odd, odd + 1), (float(odd - 1), odd, odd + 1))
+    assert lists[0] == lists[1]
+    cells = [
+        engine.exact([a.Count(a.Scan("orders"), (a.Key(a.Col("x"), values),))], MADE["orders"])[0]
+        for values in lists
+    ]
+    assert [c.ravel().tolist() for c in cells] == [[0, 0, 1], [0, 0, 1]]
+    most = 2**53 - 1
+    folds = [a.Fold("n", "sum", a.Col("y"), 0, end, reach=3) for end in (most, float(most))]
+    assert folds[0] == folds[1]
+    assert fold_ends(folds[0]) == fold_ends(folds[1]) == (0, 3 * most)
+
+
+def test_a_list_of_one_real_that_is_no_whole_number_of_64_bits(engine: Engine) -> None:
+    fill(engine, {**{t: [] for t in TABLES}, "orders": [(1, 1, 0, 1e300), (2, 2, 0, 0.5)]})
+    for value, n in ((1e300, 1), (0.0, 0), (0.5, 1), (-(2.0**63), 0)):
+        key = a.Key(a.Col("x"), (value,))
+        assert engine.exact([a.Count(a.Scan("orders"), (), (key,))], MADE["orders"])[0].sum() == n
 
 
 def test_facts_are_found_along_links(engine: Engine) -> None:

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from sqlpriv.errors import Refused
 from sqlpriv.plan.computed_columns import GROUP, POPULATION, STRATUM, SUMMED, aggregates_in
-from sqlpriv.plan.output_half_widths import half_width
+from sqlpriv.plan.output_half_widths import half_width, number_ends
 from sqlpriv.plan.plan import Output
 from sqlpriv.statements import sql
 from sqlpriv.statements import tree as t
@@ -128,11 +128,19 @@ def refuse_never_computable(engine: duckdb.DuckDBPyConnection, output: Output) -
 
 
 def _text_of_outputs(output: Output, halves: list[int], write: Callable[[t.Node], str]) -> str:
+    ends: dict[t.Node, t.Name] = {}
     selected = [f"{write(item)} AS c{i}" for i, item in enumerate(output.items)]
-    widths = ((i, half_width(output.items[i], output.shared)) for i in halves)
-    selected += [f"{write(width)} AS h{i}" for i, width in widths if width is not None]
+    for i in halves:
+        width = half_width(output.items[i], output.shared)
+        if width is not None:
+            text = sql(number_ends(width, ends)) if write is sql else write(width)
+            selected.append(f"{text} AS h{i}")
     selected += [f"{mark} AS s{i}" for i, mark in marks_of_sums(output)]
-    text = f"SELECT {', '.join(selected)} FROM {_shown_cells(output)}"
+    cells = _shown_cells(output)
+    if ends:
+        columns = ", ".join(f"{sql(end)} AS {name.name}" for end, name in ends.items())
+        cells = f"(SELECT *, {columns} FROM {cells})"
+    text = f"SELECT {', '.join(selected)} FROM {cells}"
     if output.having is not None:
         text += f" WHERE {write(output.having)}"
     terms = (_order(term, write(term.expr)) for term in output.order_by)

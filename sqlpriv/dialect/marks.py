@@ -93,7 +93,8 @@ def as_day(node: exp.Expr) -> exp.Expr:
 
 def duckdb_text(tree: exp.Expr) -> str:
     """Returns a tree as DuckDB's SQL, without marks and without clauses of ours."""
-    return tree.transform(_without_marks).sql("duckdb", comments=False)
+    own = tree.transform(_without_marks)  # a copy, which the generator may change
+    return own.sql("duckdb", copy=False, comments=False)
 
 
 def _without_marks(node: exp.Expr) -> exp.Expr:

@@ -16,6 +16,8 @@ SHIFTS = {"n": "shift_n_", "s": "shift_s_", "r": "shift_r_", "q": "shift_q_", "r
 """How far an aggregate moves, with its sign, where a release that it is made of errs by the
 half-width of a 95 % interval: the count, the plain sum, the sum of rounds, the sum of squares; and
 what is left of its own half-width."""
+END = "end_"
+"""An output whose aggregates are moved, or are not: what half-widths are computed from."""
 LIST = "list_value"
 """The function that `[a, b]` is: what several quantiles of one call become."""
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from sqlpriv.plan.aggregates.calls import Aggregate
 from sqlpriv.plan.computed_columns import (
     AGGREGATE,
+    END,
     HALF,
     LIST,
     OWN_WEIGHT,
@@ -178,7 +179,37 @@ def _ends(item: t.Node, shifts: Mapping[int, str]) -> tuple[t.Node, t.Node]:
 def _as_number(item: t.Node) -> t.Node:
     """Returns an output as DOUBLE; NULL where it is not defined, no number or NaN."""
     number = t.Cast(t.FunctionCall("try", (item,)), "DOUBLE", try_=True)
-    return t.FunctionCall("nullif", (number, t.Cast(t.Literal("NaN"), "DOUBLE")))
+    return t.FunctionCall("nullif", (number, _NAN))
+
+
+_NAN = t.Cast(t.Literal("NaN"), "DOUBLE")
+
+
+def number_ends(width: t.Node, columns: dict[t.Node, t.Name]) -> t.Node:
+    """Returns a half-width whose ends are columns, so that SQL writes each of them once.
+
+    An end stands in a width two to five times, and is as long as the output. None of them fails on
+    a row (`_as_number`), so that they may be computed before what stands around them.
+
+    Args:
+        width: The half-width.
+        columns: The column of each end that was met before; new ones are added.
+
+    >>> from sqlpriv.statements import sql
+    >>> ends = {}
+    >>> width = half_width(t.Binary("*", t.Name("aggregate_0"), t.Literal(2)))
+    >>> sql(number_ends(width, ends))
+    '((abs(("end_0" - "end_1")) + abs((("end_0" + "end_1") - (2 * "end_2")))) / 2)'
+    >>> print(sql(next(iter(ends))))
+    nullif(TRY_CAST(try((("aggregate_0" + "half_0") * 2)) AS DOUBLE), CAST('NaN' AS DOUBLE))
+    """
+
+    def column_of(part: t.Node) -> t.Node | None:
+        if isinstance(part, t.FunctionCall) and part.args[1:] == (_NAN,):
+            return columns.setdefault(part, t.Name(f"{END}{len(columns)}"))
+        return None
+
+    return rebuild(width, column_of)
 
 
 def has_half_width(node: t.Node) -> bool:

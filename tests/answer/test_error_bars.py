@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from support.exact_people import engine, exact, noised, planned, rows
 
+from sqlpriv.answer import cell_engine
 from sqlpriv.answer.rows import answer
 from sqlpriv.errors import Refused
 
@@ -44,6 +45,26 @@ def test_an_end_that_is_not_defined_is_null() -> None:
     found = rows(connection, f"{select} sqrt(COUNT(*) - 599) AS r FROM people").table.to_pylist()
     assert (found[0]["r"], found[0]["r_lo"]) == (1.0, None)
     connection.close()
+
+
+def test_ends_that_are_written_once_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half-widths whose ends are columns are those whose ends are written where they stand; sqrt
+    fails on some, and 1 / (n - 200) has none where its divisor may be 0."""
+    outputs = "skewness(income), regr_slope(income, age), sqrt(AVG(debt)), 1 / (COUNT(*) - 200)"
+    found = planned(f"{ASK.format(more='')} sex, {outputs} FROM people STRATIFY BY sex")
+    texts: list[str] = []
+    run = cell_engine._run
+    monkeypatch.setattr(cell_engine, "_run", lambda *of: texts.append(of[1]) or run(*of))
+    with engine() as connection:
+        releases = exact(connection, found.measurements)
+    once = answer(found, releases, None).half_widths
+    monkeypatch.setattr(cell_engine, "number_ends", lambda width, _: width)
+    assert answer(found, releases, None).half_widths == once
+    values = [value for widths in once.values() for value in widths]
+    assert None in values
+    assert sum(value is not None for value in values) > 6
+    with_columns, written = map(len, texts)
+    assert written > 1.8 * with_columns  # the work of reading them is as the text is long
 
 
 @pytest.mark.parametrize(

@@ -104,9 +104,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_finish() -> None:
     """Leaves what modules and the list of tests hold out of the garbage collector's rounds: to go
-    through it again and again took 6.5 % of the tests' processor time, and takes 4.6 %."""
+    through it again and again took 6.5 % of the tests' processor time, and takes 4.6 %; 3 % where
+    a round comes with 20,000 new objects instead of 700."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000)
 
 
 @pytest.fixture

@@ -51,18 +51,32 @@ def contract(
     return TableContract(table, made, owner, key=(unit,), facts=facts or TableFacts())
 
 
-def decoded(engine: duckdb.DuckDBPyConnection, asked: Rendered) -> list[np.ndarray[Any, Any]]:
+def decoded(
+    engine: duckdb.DuckDBPyConnection, asked: Rendered, there: set[str] | None = None
+) -> list[np.ndarray[Any, Any]]:
     """The exact integers of rendered queries, of `algebra.shape(query)`, in the plainest way."""
-    make_lists(engine, asked)
+    make_lists(engine, asked, there)
     return decode_groups(asked, *run(engine, asked.sql))
 
 
-def make_lists(engine: duckdb.DuckDBPyConnection, asked: Rendered) -> None:
-    """Makes the lists that a statement reads, of the tables as they are now."""
-    if asked.lists:
+def make_lists(
+    engine: duckdb.DuckDBPyConnection, asked: Rendered, there: set[str] | None = None
+) -> None:
+    """Makes the lists that a statement reads, of the tables as they are now.
+
+    Args:
+        engine: The engine that has the tables.
+        asked: The statement.
+        there: The names of the lists that were made of the very same rows, which are left as they
+            are, as the gate leaves them; new names are added. Without, all lists are made anew.
+    """
+    kept = set() if there is None else there
+    if asked.lists and not kept:
         engine.execute(FORGET)
     for table, select in asked.lists.items():
-        engine.execute(f"CREATE TABLE {table} AS {select}")
+        if table not in kept:
+            engine.execute(f"CREATE TABLE {table} AS {select}")
+            kept.add(table)
 
 
 def run(engine: duckdb.DuckDBPyConnection, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
@@ -119,7 +133,8 @@ class Engine:
     """DuckDB in memory with our macros: what the vault's reader is, without a file."""
 
     def __init__(self) -> None:
-        self.duckdb = duckdb.connect(config=CONFIG)
+        # a second thread has nothing to do in tables of some rows, and takes a tenth more of time
+        self.duckdb = duckdb.connect(config={**CONFIG, "threads": 1})
         self.duckdb.execute(MACROS)
 
     def fill(self, made: TableContract, rows: Sequence[Sequence[Any]]) -> None:
@@ -133,11 +148,17 @@ class Engine:
             self.duckdb.execute(f"INSERT INTO main.{table} VALUES {marks}", flat)
 
     def exact(
-        self, queries: Sequence[a.Query], made: TableContract, hash_key: int = 7
+        self,
+        queries: Sequence[a.Query],
+        made: TableContract,
+        hash_key: int = 7,
+        there: set[str] | None = None,
     ) -> list[np.ndarray[Any, Any]]:
-        """The exact integers of each query, of `algebra.shape(query)`, decoded independently."""
+        """The exact integers of each query, of `algebra.shape(query)`, decoded independently.
+        `there`: see `make_lists`."""
         asked = render(queries, made, hash_key)
-        names, rows = run(self.duckdb, self.with_lists(asked).sql)
+        make_lists(self.duckdb, asked, there)
+        names, rows = run(self.duckdb, asked.sql)
         found = decode_groups(asked, names, rows)
         columns = np.array(rows, object).reshape(-1, len(names)).T
         added = added_up(asked.values, dict(zip(names, columns, strict=True)))

@@ -14,6 +14,7 @@ from sqlpriv.kernel.terms.release import Release
 from sqlpriv.synth.inference.strata_constants import TOLERATED_NOISE
 
 Floats = NDArray[np.float64]
+erfc = np.vectorize(math.erfc, otypes=[np.float64])
 
 LEAST_SIGMA = 1e-6
 """At an epsilon of thousands the noise's standard deviation is 0 in double precision; taken as this
@@ -32,6 +33,20 @@ def scale_sigma(known: tuple[float, Price], price: Price) -> float:
     sigma, paid = known
     less = paid.nano / price.nano
     return sigma * (math.sqrt(less) if isinstance(price, Rho) else less)
+
+
+def positive_means(estimates: Floats, errors: Floats) -> Floats:
+    """Returns the means of normal variables of these means and deviations where they are above 0.
+
+    A level that noise has below zero in all strata but one is not all in that one.
+
+    >>> positive_means(np.array([0.0, 5.0, -1e9]), np.ones(3)).round(3).tolist()
+    [0.798, 5.0, 0.033]
+    """
+    at = np.maximum(estimates / errors, -30.0)
+    above = erfc(-at / math.sqrt(2)) / 2
+    means: Floats = errors * (at + np.exp(-(at**2) / 2) / math.sqrt(2 * math.pi) / above)
+    return means
 
 
 def dearer_prices(noise: Floats, prices: Floats, most: int, kind: type[Price]) -> list[int]:

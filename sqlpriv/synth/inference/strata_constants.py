@@ -29,15 +29,15 @@ released. "Measured" names the experiment; "derived" says from what; "set" was n
 |  |  | times as large as without strata; `adaptive.pooling` takes the same look |
 | WORTH | 0.03 | measured: [2]. At .02 strata of SEX at epsilon = .3 were made one, where means |
 |  |  | were .046 off for .020; strata apart at .03 erred at most 1.1 times as much as one model |
-| LEAST_INSIDE | 0.9 | set |
+| INSIDE | quarters | set |
 | DEEPER | up to 0.5 | measured: [4], means of table 85 .057 with .3 at most, .049 with .5 |
 | SMALL | 1,000 | set |
 | DEPENDENT | 0.5 | measured: [4] on tables 100 to 112, one run, means by the better of none and |
 |  |  | alone, `aim` / `mst`: .15 had 1.13 / 1.04, 1 had 1.18 / 1.07, here 1.15 / .99; |
 |  |  | and ten strata of which eight have 30 to 100 rows (means by those without strata, |
 |  |  | `tests/synth/adaptive/test_borrowing.py`): 1.30, 1.10, here 1.12 |
-| TOLERATED | 0.03 | derived: WORTH |
-| SPARED | √2 | derived: half of the price |
+| ENOUGH | 1.01 | set |
+| AS_COLUMNS | 3 | set |
 
 **What small strata borrow** (`adaptive.borrowing`, `adaptive.strata_sizes`)
 
@@ -67,8 +67,6 @@ released. "Measured" names the experiment; "derived" says from what; "set" was n
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 STRATA_APART, POWER = 0.005, 0.7
@@ -93,15 +91,14 @@ TOLERATED_NOISE = 0.02
 """The total variation of the noise in one-way marginals that AIM's rounds begin with."""
 MOST_ONE_WAYS = 0.5
 """Of the price, what all one-way marginals may cost together."""
-LEAST_INSIDE = 0.9
-"""From this part of a price on, all of it is spent inside strata: the rest would say little."""
-DEEPER = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)
+INSIDE = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""Parts of a method's own one-way marginals that may be spent inside strata."""
+DEEPER = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
 """What may be spent on one-way marginals inside strata beside the method's own, of its price."""
-TOLERATED = WORTH
-"""The total variation of the noise in everybody's table that strata's tables may add up to: what
-`whole_or_strata` takes strata to have of their own."""
-SPARED = math.sqrt(2)
-"""How many times the noise of everybody's own table that is where it is more."""
+ENOUGH = 1.01
+"""How many times the least expected error leaves a smaller part of the price inside strata."""
+AS_COLUMNS = 3.0
+"""How many columns the expectation of how far strata are apart weighs."""
 SMALL = 1_000
 """Nanos of a price of which nothing is spent so: the answer would be noise."""
 DEPENDENT = 0.5

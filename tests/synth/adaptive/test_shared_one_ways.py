@@ -7,9 +7,11 @@ import pytest
 
 from sqlpriv.kernel.terms.budget import Epsilon, Rho
 from sqlpriv.kernel.terms.release import Release
-from sqlpriv.synth.adaptive.joint.shared_one_ways import SharedOneWays, positive_mean
-from sqlpriv.synth.adaptive.joint.stratum_share import balance_margins
+from sqlpriv.synth.adaptive.joint.raked_rows import balance_margins
+from sqlpriv.synth.adaptive.joint.shared_one_ways import SharedOneWays
+from sqlpriv.synth.adaptive.joint.strata_distance import distance_of
 from sqlpriv.synth.api.ask import Ask, Marginal
+from sqlpriv.synth.inference.strata_constants import SCALES
 
 ROWS = np.array([4_000.0, 1_000.0])
 ALIKE = np.array([[0.4, 0.3, 0.2, 0.1]] * 2)
@@ -51,38 +53,49 @@ def test_both_parts_add_up_to_the_price(shares, price):
     assert answer.values.shape == (1, 4)
 
 
-@pytest.mark.parametrize("shares", [ALIKE, APART], ids=["alike", "apart"])
-def test_strata_get_what_everybody_can_spare(shares):
-    """All of it, of two strata whose sum is well known, whether a look found them apart or not; and
-    everybody's table is as exact as it says (the noise has fixed seeds). The twin: of a small
-    price a hundred strata leave everybody's table a half, which noise would hide else."""
+def test_strata_get_what_is_worth_it():
+    """Strata far apart get most of the price, and everybody's table is as exact as it says (ten
+    noises of fixed seeds). Twins: strata that are alike as far as a good look says, and a hundred
+    strata that noise hides, leave it to everybody's table."""
     price = Rho(2_000_000)
     for seed in range(10):
-        sharing, paid = fake_sharing(shares, seed)
+        sharing, paid = fake_sharing(APART, seed)
         sharing.look([Marginal((0,), Rho(price.nano // 5))])
         (answer,) = sharing.measure([Marginal((0,), price)])
         inside = sharing.inside[0]
-        assert paid == {True: 0, False: price.nano + price.nano // 5}
-        assert np.abs(inside.values - shares * ROWS[:, None]).max() < 5 * inside.sigma
-        everybody = (shares * ROWS[:, None]).sum(axis=0)
+        assert paid[False] > price.nano // 2
+        assert paid[True] + paid[False] == price.nano + price.nano // 5
+        assert np.abs(inside.values - APART * ROWS[:, None]).max() < 5 * inside.sigma
+        everybody = (APART * ROWS[:, None]).sum(axis=0)
         assert np.abs(answer.values[0] - everybody).max() < 5 * answer.sigma
-    twin, paid = fake_sharing(np.repeat(ALIKE[:1], 100, axis=0), rows=np.full(100, 50.0))
-    twin.look([Marginal((0,), Rho(2_000))])
-    twin.measure([Marginal((0,), Rho(2_000))])
-    assert 900 < paid[True] < 1_100
+    many = np.repeat(ALIKE[:1], 100, axis=0), np.full(100, 50.0), Rho(2_000)
+    for shares, rows, each in ((ALIKE, ROWS, Rho(20_000)), many):
+        twin, paid = fake_sharing(shares, rows=rows)
+        twin.look([Marginal((0,), Rho(each.nano // 5))])
+        twin.measure([Marginal((0,), each)])
+        assert paid[True] > 0.7 * each.nano
 
 
-def test_a_variance_that_noise_hides_is_above_0():
-    """An estimate far above its error is kept, one of 0 is .8 of its error, one far below is small;
-    and the look of alike strata never says that they cannot differ."""
-    assert positive_mean(5.0, 0.1) == pytest.approx(5.0)
-    assert positive_mean(0.0, 1.0) == pytest.approx((2 / np.pi) ** 0.5)
-    means = [positive_mean(x, 1.0) for x in (-1e9, -100.0, -30.0, -3.0, -1.0, 1.0)]
-    assert 0 < means[0] <= means[1] <= means[2] < means[3] < means[4] < means[5]
-    for seed in range(20):
-        sharing, _ = fake_sharing(ALIKE, seed)
-        sharing.look([Marginal((0,), Rho(100_000))])
-        assert sharing._apart(sharing.looks[0]) > 1e-5
+def test_how_far_strata_are_apart_is_seen_in_all_columns_together():
+    """Ten columns of strata that are a twentieth apart or alike, under a noise of which one column
+    tells nothing: the mean scale of strata apart is larger in 20 of 20 pairs of noises. What a
+    table is expected to be off falls with its noise, and is more where strata are further apart."""
+    rows, rng = np.full(8, 2_000.0), np.random.default_rng(0)
+    for _ in range(20):
+        scales, errors = [], []
+        for apart in (0.0, 0.4):
+            shares = np.maximum(ALIKE[0] * (1 + apart * rng.normal(0, 1, (10, 8, 4))), 0.01)
+            shares /= shares.sum(axis=2, keepdims=True)
+            looks = {
+                c: Release(c, None, p * 2_000 + rng.normal(0, 200, p.shape), 200.0, Rho(1))
+                for c, p in enumerate(shares)
+            }
+            distance = distance_of(rows, looks)
+            scales.append(np.mean([p @ SCALES for p in distance.likely.values()]))
+            errors.append(distance.error_inside(0, 200.0**2, 0.001))
+            assert distance.error_inside(0, 100.0**2, 0.001) < errors[-1]
+        assert scales[0] < scales[1]
+        assert errors[0] < errors[1]
 
 
 def test_strata_far_apart_are_measured_once_more():

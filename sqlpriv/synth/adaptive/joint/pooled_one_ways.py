@@ -26,12 +26,9 @@ def dearer_questions(
     questions: Sequence[Marginal], layout: Layout, sizes: Release, most: int
 ) -> tuple[Marginal, ...]:
     """Returns the one-way marginals of the population at the prices at which they have no more
-    noise than is tolerated in a table of as many rows as a stratum has; see `dearer_prices`.
-
-    Strata that are alike are what everybody's table says, with all of its noise, and where each
-    went on by itself as much would be paid for its own. By the rows of everybody one-way marginals
-    had a tenth of the price where strata by themselves spend half, and means inside strata erred
-    1.2 times as much.
+    noise than is tolerated; see `dearer_prices`. By the rows of a stratum in place of everybody's
+    they took up to half of the price, and everybody's pairs of strata that are alike erred 1.2
+    times as much; `SharedOneWays.deepen` buys what strata have of their own.
 
     Args:
         questions: At the least prices.
@@ -42,7 +39,7 @@ def dearer_questions(
     kind = type(sizes.price)
     levels = np.array([float(layout.graph.sizes[q.clique[0]]) for q in questions])
     sigmas = np.array([scale_sigma((sizes.sigma, sizes.price), q.price) for q in questions])
-    noise = levels * sigmas / max(float(sizes.values.mean()), 1.0)
+    noise = levels * sigmas / max(float(sizes.values.sum()), 1.0)
     prices = np.array([float(q.price.nano) for q in questions])
     more = dearer_prices(noise, prices, most - round(prices.sum()), kind)
     return tuple(

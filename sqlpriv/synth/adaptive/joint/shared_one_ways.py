@@ -2,9 +2,9 @@
 
 A method's one-way marginals are measured once, not once for everybody and again inside strata: the
 strata's tables of a column add up to everybody's. Their sum has sqrt(S) times the noise of
-everybody's own table, and everybody's table says nothing of how strata differ. So the method's own
-one-way marginals are spent inside strata as far as everybody's table can spare it. A look tells, in
-every stratum, how far strata are apart, and so whether more is to be spent there.
+everybody's own table, and everybody's table says nothing of how strata differ. A look tells, in
+every stratum, how far strata are apart (`strata_distance`), and so which part of the method's own
+one-way marginals, and how much more, is to be spent there.
 
 Price: the look is one batch in every stratum, which costs what one stratum costs. Each one-way
 marginal of price q that the method asks for becomes up to two that add up to q, one in every
@@ -25,6 +25,7 @@ import numpy as np
 from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.kernel.terms.release import Release
 from sqlpriv.plan.pricing.split import split_price
+from sqlpriv.synth.adaptive.joint.strata_distance import TO_DISTANCE, distance_of
 from sqlpriv.synth.api.ask import Ask, Marginal, Question
 from sqlpriv.synth.api.method import Space
 from sqlpriv.synth.api.one_way_marginals import modelled_columns
@@ -38,10 +39,9 @@ from sqlpriv.synth.inference.one_way_tables import (
 from sqlpriv.synth.inference.strata_constants import (
     DEEPER,
     DEPENDENT,
-    LEAST_INSIDE,
+    ENOUGH,
+    INSIDE,
     SMALL,
-    SPARED,
-    TOLERATED,
 )
 
 
@@ -54,12 +54,15 @@ class SharedOneWays:
         rows: Of each stratum, above 0, shape (strata,).
         inside: By column, the noised one-way tables of strata, values of shape (strata, levels):
             their inverse-variance mean, at the price that one table of that noise would have cost.
+        of_all: By column, everybody's noised table, values of shape (1, levels), once the method
+            has asked for it: what strata add up to is in it.
         looks: By column, the look at it, until the method has asked for the column.
     """
 
     ask: Ask
     rows: Floats
     inside: dict[int, Release] = field(default_factory=dict)
+    of_all: dict[int, Release] = field(default_factory=dict)
     looks: dict[int, Release] = field(default_factory=dict)
 
     def look(self, questions: Sequence[Marginal]) -> None:
@@ -71,9 +74,10 @@ class SharedOneWays:
         """Measures one-way marginals in every stratum once more, where strata are so far apart
         that this is worth a part of `price`; returns what is left of it.
 
-        The part is the one of DEEPER that makes the expected error of a column inside a stratum and
-        that of everybody's table of a pair, whose noise grows with what is taken from it, together
-        least. A table of a pair that noise hides loses no more than its dependence, DEPENDENT.
+        The part is the least one of DEEPER that makes the expected error of a column inside a
+        stratum and that of everybody's table of a pair, whose noise grows with what is taken from
+        it, together least, but for ENOUGH. A table of a pair that noise hides loses no more than
+        its dependence, DEPENDENT.
 
         Args:
             price: Of everything that is still to be measured.
@@ -83,14 +87,20 @@ class SharedOneWays:
         columns = list(self.looks)
         kind, whole = type(price), float(self.rows.sum())
         errors, parts = [], [part for part in DEEPER if part <= deepest(price)]
+        if not columns:
+            return price
+        distance = distance_of(self.rows, self.looks)
         for part in parts:
-            of_each = max(round(price.nano * part / max(len(columns), 1)), 1)
-            of_pair = max(round(price.nano * (1 - part) / tables), 1)
-            noise = math.sqrt(2 / math.pi) * count_sigma(kind(of_pair)) * cells / 2 / whole
-            inside = [self._error_inside(c, kind(of_each) if part else None) for c in columns]
-            lost = noise * DEPENDENT / (DEPENDENT + noise)
-            errors.append(float(np.mean(inside)) + lost if inside else 0.0)
-        part = parts[int(np.argmin(errors))]
+            of_each = max(round(price.nano * part / len(columns)), 1)
+            sigma = count_sigma(kind(max(round(price.nano * (1 - part) / tables), 1)))
+            noise = 2 * TO_DISTANCE * sigma * cells / 2 / whole
+            of_all = sigma * cells**0.25 / whole  # of a column, a pair's other levels added up
+            inside = [
+                distance.error_inside(c, self._noise(c, kind(of_each) if part else None), of_all)
+                for c in columns
+            ]
+            errors.append(float(np.mean(inside)) + noise * DEPENDENT / (DEPENDENT + noise))
+        part = parts[_first_least(errors)]
         if not part:
             return price
         spent, rest = split_price(price, [part, 1 - part])
@@ -108,33 +118,18 @@ class SharedOneWays:
                 self.looks[column] = self.inside[column] = at_worth(look, values, sigma)
         return rest
 
-    def _error_inside(self, column: int, price: Price | None) -> float:
-        """Returns the total variation by which a column's tables inside strata are expected to be
-        off, the mean over strata, once they are measured at `price` beside the look."""
-        look, levels = self.looks[column], self.looks[column].values.shape[1]
+    def _noise(self, column: int, price: Price | None) -> float:
+        """Returns the variance of a cell inside strata, once it is measured at `price` beside the
+        look."""
+        look = self.looks[column]
         noise = max(look.sigma, LEAST_SIGMA) ** 2
-        apart = self._apart(look)
-        if price is not None:
-            more = scale_sigma((look.sigma, look.price), price) ** 2 + LEAST_SIGMA**2
-            noise = 1 / (1 / noise + 1 / more)
-        each = _expected_errors(apart, noise / self.rows**2) / len(self.rows)
-        return float(min(math.sqrt(2 / math.pi) * levels * each / 2, 1.0))
+        if price is None:
+            return noise
+        return 1 / (1 / noise + 1 / (self._sigma(column, price) ** 2 + LEAST_SIGMA**2))
 
-    def _apart(self, look: Release) -> float:
-        """Returns the variance of the share of a cell between strata, as expected from the look.
-
-        What its squared distances are more than their noise is an estimate of that, but is below 0
-        half of the time where noise hides how far strata are apart. Taken for 0 it says that
-        nothing inside strata is worth measuring. So this is the mean of the values that may be, all
-        above 0 being alike beforehand: of a normal variable around the estimate, cut off at 0.
-        """
-        sizes, noise = self.rows, max(look.sigma, LEAST_SIGMA) ** 2
-        strata, levels = look.values.shape
-        shares = look.values.sum(axis=0) / float(sizes.sum())
-        distance = float(((look.values - sizes[:, None] * shares) ** 2).sum())
-        squares = float((sizes**2).sum())
-        estimate = (distance / levels - noise * strata) / squares
-        return positive_mean(estimate, noise * math.sqrt(2 * strata / levels) / squares)
+    def _sigma(self, column: int, price: Price) -> float:
+        look = self.looks[column]
+        return scale_sigma((look.sigma, look.price), price)
 
     def measure(self, questions: Sequence[Question]) -> tuple[Release, ...]:
         """Answers questions of everybody; the first one-way marginal of a column is shared."""
@@ -169,21 +164,27 @@ class SharedOneWays:
         )
 
     def _parts_inside(self, prices: Mapping[int, Price]) -> dict[int, float]:
-        """Returns by column which part of its price is spent inside strata: as much as everybody's
-        table can spare, whatever the look says.
-
-        The strata's tables are summed for everybody's, so little is lost where strata are alike.
-        Where they are not, most is. A look that noise hides cannot tell: by its estimate of how far
-        strata are apart, which is 0 half of the time where they are a little apart, two of three
-        runs on one table left them unmeasured and had twice the third's error of means.
-        """
-        strata, whole = len(self.rows), float(self.rows.sum())
-        most = {}
+        """Returns by column which part of its price is spent inside strata: the least one that
+        makes the expected errors of its tables inside strata and of everybody's table, to which
+        those are added up, together least, but for ENOUGH."""
+        if not prices:
+            return {}
+        distance, whole = distance_of(self.rows, self.looks), float(self.rows.sum())
+        strata, parts = len(self.rows), {}
         for column, price in prices.items():
-            look = self.looks[column]
-            sigma = scale_sigma((look.sigma, look.price), price) + LEAST_SIGMA
-            most[column] = _most_inside(sigma * look.values.shape[1] / whole, strata)
-        return most
+            kind, errors = type(price), []
+            for part in INSIDE:
+                of_all, each = (max(round(price.nano * x), 1) for x in (1 - part, part))
+                noise = self._noise(column, kind(each) if part else None)
+                precision = 1 / (strata * noise)
+                if part < 1:
+                    precision += (self._sigma(column, kind(of_all)) + LEAST_SIGMA) ** -2
+                off = precision**-0.5 / whole
+                levels = self.looks[column].values.shape[1]
+                inside = distance.error_inside(column, noise, off)
+                errors.append(inside + TO_DISTANCE * levels * off)
+            parts[column] = INSIDE[_first_least(errors)]
+        return parts
 
     def _put_together(self, column: int, answers: Sequence[Release]) -> Release:
         """Keeps what strata have of a column, and returns what is known of everybody's table: its
@@ -202,18 +203,8 @@ class SharedOneWays:
         self.inside[column] = at_worth(look, inside, sigma)
         summed = inside.sum(axis=0), sigma * math.sqrt(len(self.rows))
         values, sigma = _average([summed, *((r.values[0], r.sigma) for r in of_all)])
-        return at_worth(answers[-1], values[None], sigma)
-
-
-def positive_mean(estimate: float, error: float) -> float:
-    """Returns the mean of a normal variable of this mean and deviation where it is above 0.
-
-    >>> round(positive_mean(0.0, 1.0), 3), round(positive_mean(5.0, 1.0), 3)
-    (0.798, 5.0)
-    """
-    at = max(estimate / error, -30.0)
-    above = math.erfc(-at / math.sqrt(2)) / 2
-    return error * (at + math.exp(-(at**2) / 2) / math.sqrt(2 * math.pi) / above)
+        self.of_all[column] = at_worth(answers[-1], values[None], sigma)
+        return self.of_all[column]
 
 
 def deepest(price: Price) -> float:
@@ -237,22 +228,13 @@ def pair_tables(space: Space, choosing: float, pairs: int | None = None) -> tupl
     return float(np.mean([math.prod(p) for p in itertools.combinations(sizes, 2)])), tables
 
 
-def _most_inside(noise: float, strata: int) -> float:
-    """Returns which part of a one-way marginal's price can be spent inside strata at most.
+def _first_least(errors: Sequence[float]) -> int:
+    """Returns the first of the errors that is no more than ENOUGH times the least one.
 
-    Everybody's table then has the noise of TOLERATED, or SPARED times that of its own price.
-
-    Args:
-        noise: Of everybody's table at the whole price: standard deviations of all cells, as a share
-            of the rows.
-        strata: How many.
-
-    >>> _most_inside(0.001, 3), round(_most_inside(0.05, 12), 2)
-    (1.0, 0.61)
+    >>> _first_least([0.3, 0.101, 0.1])
+    1
     """
-    tolerated = max(TOLERATED / (noise * math.sqrt(2 / math.pi) / 2), SPARED)
-    part = (1 - tolerated**-2) / (1 - 1 / strata)
-    return 1.0 if part > LEAST_INSIDE else part
+    return int(np.argmax(np.array(errors) <= ENOUGH * min(errors)))
 
 
 def _divide(price: Price, part: float) -> tuple[Price | None, Price | None]:
@@ -260,10 +242,6 @@ def _divide(price: Price, part: float) -> tuple[Price | None, Price | None]:
     each = min(round(price.nano * part), price.nano)
     kind = type(price)
     return kind(each) if each else None, kind(price.nano - each) if price.nano > each else None
-
-
-def _expected_errors(apart: float, noise: Floats) -> float:
-    return float(np.sqrt(apart * noise / (apart + noise)).sum())
 
 
 def _average(tables: Sequence[tuple[Floats, float]]) -> tuple[Floats, float]:

@@ -105,6 +105,7 @@ _WRITTEN: dict[str, _Writers] = {
         "to_date": day_of_text("postgres"),
         "to_timestamp": moment_of_text,
         "date_bin": moments.moment_bins,
+        "time_bucket": moments.time_buckets,
         "regexp_replace": pattern_call("regexp_replace", "postgres"),
     },
     "bigquery": {

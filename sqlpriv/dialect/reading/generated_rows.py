@@ -23,6 +23,8 @@ MOST = 1_000
 _LAST_LEFT_OUT = ("range",)
 _LISTS = ("array", "array_construct", "list_value", "array_value")
 _EXPLODED = ("explode", "unnest")
+_OF_MOMENTS = ("generate_series", "range")
+"""Functions that make midnights of days, as DuckDB's and PostgreSQL's do."""
 _SERIES = ("generate_series", "generate_array", "generate_date_array", "sequence", *_LAST_LEFT_OUT)
 
 
@@ -168,10 +170,12 @@ def _values(call: exp.Expr, token: Token) -> list[exp.Expr] | None:
         step = step.this
     if isinstance(step, exp.Literal) and step.is_string:
         step = exp.Interval(this=step)
-    if len(days) < 2 or is_open or not isinstance(step, exp.Interval):
+    if len(days) < 2 or not isinstance(step, exp.Interval):
         return None
     listed = list(_days(days[0], days[1], step, token))
-    return [_date_literal(day) for day in listed] if 0 < len(listed) <= MOST else None
+    listed = [day for day in listed if not is_open or day < days[1]]
+    type_ = "TIMESTAMP" if function_name(call) in _OF_MOMENTS else "DATE"
+    return [_day_literal(day, type_) for day in listed] if 0 < len(listed) <= MOST else None
 
 
 def _days(first: dt.date, last: dt.date, step: exp.Interval, token: Token) -> Iterator[dt.date]:
@@ -206,5 +210,5 @@ def _day(node: exp.Expr) -> dt.date | None:
         return None
 
 
-def _date_literal(day: dt.date) -> exp.Expr:
-    return exp.Cast(this=exp.Literal.string(day.isoformat()), to=exp.DataType.build("DATE"))
+def _day_literal(day: dt.date, type_: str) -> exp.Expr:
+    return exp.Cast(this=exp.Literal.string(day.isoformat()), to=exp.DataType.build(type_))

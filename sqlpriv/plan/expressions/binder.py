@@ -26,7 +26,12 @@ from sqlpriv.plan.expressions.facts.conditions import (
 )
 from sqlpriv.plan.expressions.facts.inference import infer_shape
 from sqlpriv.plan.expressions.facts.presence import is_present
-from sqlpriv.plan.expressions.facts.value_facts import Shape, scope_of, unread_columns
+from sqlpriv.plan.expressions.facts.value_facts import (
+    Shape,
+    present_columns,
+    scope_of,
+    unread_columns,
+)
 from sqlpriv.plan.expressions.literal_types import (
     coerce_literal,
     coerce_uuid,
@@ -35,7 +40,7 @@ from sqlpriv.plan.expressions.literal_types import (
     refusals_at,
     refuse,
 )
-from sqlpriv.plan.expressions.public_evaluation import evaluate_over_lists
+from sqlpriv.plan.expressions.public_evaluation import constant_moment, evaluate_over_lists
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.traverse import fold_constant, rebuild
 
@@ -52,7 +57,7 @@ class Binder:
         alias: Its alias, which then is the only qualifier; or ''.
         names: Lower-case name → the column's name in the catalog.
         scope: Lower-case name → what is publicly known of the column's values.
-        required: Lower-case names of columns without NULL and NaN, by the owner's promise.
+        required: Lower-case names of columns without NULL and NaN (`present_columns`).
         qualified: With several tables in FROM: (alias, name), lower case → the column; else None.
         twice: Lower-case names that several tables have.
         homes: The column → its table and its own name there, where these are not the binder's.
@@ -89,13 +94,12 @@ class Binder:
     def of(cls, contract: TableContract, alias: str = "") -> Binder:
         """Returns the binder of a SELECT over that table."""
         names = {column.name.lower(): column.name for column in contract.columns}
-        required = frozenset(c.name.lower() for c in contract.columns if c.required)
         return cls(
             contract.table,
             alias,
             names,
             scope_of(contract),
-            required,
+            present_columns(contract),
             named=identities(contract),
             unread=unread_columns(contract),
         )
@@ -198,7 +202,7 @@ class Binder:
 
     def bind_together(self, nodes: tuple[t.Node, ...]) -> tuple[a.Expr, ...]:
         """Returns expressions that are of one type, literals read as the others' type."""
-        constants = [fold_constant(node) for node in nodes]
+        constants = [fold_constant(node) or constant_moment(node) for node in nodes]
         open_ = [node for node, lit in zip(nodes, constants, strict=True) if lit is None]
         bound = [self.bind(node) for node in open_]
         shapes = [self.shape(node, expr) for node, expr in zip(open_, bound, strict=True)]

@@ -151,6 +151,8 @@ def is_zoned(binder: Binder, node: t.Node) -> bool | None:
         case t.FunctionCall("timezone", (_, inner)):
             inside = is_zoned(binder, inner)
             return None if inside is None else not inside
+        case t.FunctionCall("to_timestamp"):
+            return True
         case t.FunctionCall("date_trunc" | "datetrunc" | "time_bucket", (_, moment, *_)):
             return is_zoned(binder, moment)
         case t.Binary("+" | "-", moment, t.Span()) | t.Binary("+", t.Span(), moment):

@@ -20,6 +20,7 @@ from sqlpriv.plan.expressions.columns import plain_text_casts
 from sqlpriv.plan.expressions.facts.dates import UNITS
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.expressions.moment_lists import (
+    bind_moment_of_number,
     bind_name,
     bind_strftime,
     bind_time_bucket,
@@ -124,6 +125,8 @@ def bind_call(binder: Binder, node: t.FunctionCall) -> a.Expr:
             return bind_strftime(binder, node, arg, pattern)
         case "time_bucket", (_, _, *_):
             return bind_time_bucket(binder, node)
+        case "to_timestamp" | "make_timestamp", (arg,):
+            return bind_moment_of_number(binder, node, arg)
         case "epoch" | "epoch_ms" | "epoch_us", (arg,):
             return moment_functions.bind_epoch(binder, node.name, arg)
         case "date_add" | "date_sub", (arg, t.Span() as span):

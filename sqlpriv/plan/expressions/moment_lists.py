@@ -154,6 +154,26 @@ def _case_over_values(arg: a.Expr, shape: Shape, function: str) -> a.Expr | None
     return a.Case(whens, a.Lit(None, results[0].type))
 
 
+def bind_moment_of_number(binder: Binder, node: t.FunctionCall, arg: t.Node) -> a.Expr:
+    """Returns to_timestamp(x), in seconds, or make_timestamp(x), in microseconds, where x has few
+    values in public: `to_timestamp(floor(epoch(t) / 900) * 900)`.
+
+    Raises:
+        Refused: The values have no public list.
+    """
+    expr = binder.bind(arg)
+    shape = binder.shape(arg, expr)
+    text = "make_timestamp(x)"
+    if node.name == "to_timestamp":
+        text = "to_timestamp(x) AT TIME ZONE 'UTC'"
+    if (case := _case_over_values(expr, shape, text)) is None:
+        message = "the numbers that become moments have no short public list"
+        raise refuse(node, message, "write date_trunc('hour', t), or time_bucket(INTERVAL …, t)")
+    if not shape.nullable:
+        binder.evaluated.add(case)
+    return case
+
+
 def bind_time_bucket(binder: Binder, node: t.FunctionCall) -> a.Expr:
     """Returns time_bucket(INTERVAL …, x [, origin]): the beginning of the bucket that x is in.
 

@@ -18,7 +18,7 @@ from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.plan.aggregates.calls import aggregate_calls
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.facts.conditions import identities
-from sqlpriv.plan.expressions.facts.value_facts import scope_of, unread_columns
+from sqlpriv.plan.expressions.facts.value_facts import present_columns, scope_of, unread_columns
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.relations.contribution_bound import with_all_partners
 from sqlpriv.plan.relations.derived_tables import (
@@ -145,7 +145,7 @@ class FromReader:
             self.naming.taken.add("")
         columns = {c.name.lower(): prefix + c.name for c in contract.columns}
         scope = {prefix + n: shape for n, shape in scope_of(contract).items()}
-        required = frozenset(prefix + c.name.lower() for c in contract.columns if c.required)
+        required = frozenset(prefix + name for name in present_columns(contract))
         binder = Binder(
             contract.table,
             alias,

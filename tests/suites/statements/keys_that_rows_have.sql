@@ -20,3 +20,6 @@ SELECT category FROM products WHERE pid IN (SELECT pid FROM sales WHERE qty > 1 
 SELECT p.category, p.pname FROM products p WHERE NOT EXISTS (SELECT * FROM sales s, customers c WHERE c.cid = s.cid AND s.pid = p.pid AND c.country = 'DE') AND p.cost < 9
 -- plain
 SELECT p.category, p.pname FROM products p WHERE p.pid NOT IN (SELECT s.pid FROM sales s JOIN customers c USING (cid) WHERE c.country = 'DE') AND p.cost < 9;
+SELECT person % 4 = 0 AS fourth, COUNT(*) AS n, COUNT(person) AS m FROM stays GROUP BY fourth;
+SELECT CASE WHEN c.cid % 10 < 5 THEN 'a' ELSE 'b' END AS arm, s.cid IS NULL AS none, COUNT(*) AS n
+FROM customers c LEFT JOIN sales s ON s.cid = c.cid AND s.qty > 4 GROUP BY arm, none

@@ -152,9 +152,16 @@ def day_of_text(dialect: str, *, format_first: bool = False) -> Writer:
 
 def _writes_days(node: exp.Expr) -> bool:
     """Returns whether a text is made of a moment as DuckDB reads a day, '2024-02-01'."""
+    return bool(re.fullmatch(r"(%Y|\d{4})-(%m|\d\d)-(%d|\d\d)", _format_of(node)))
+
+
+def _format_of(node: exp.Expr) -> str:
+    """Returns the format of a moment's text, also where literals are joined with it."""
     call = node.unnest()
-    form = call.expressions[1].name if function_name(call) == "strftime" else ""
-    return bool(re.fullmatch(r"(%Y|\d{4})-(%m|\d\d)-(%d|\d\d)", form))
+    if isinstance(call, exp.DPipe):
+        return _format_of(call.this) + _format_of(call.expression)
+    text = call.expressions[1] if function_name(call) == "strftime" else call
+    return text.name if isinstance(text, exp.Literal) else ""
 
 
 def moment_of_text(args: Arguments) -> exp.Expr | None:

@@ -90,7 +90,12 @@ def truncated_by_word(args: Arguments) -> exp.Expr | None:
 
 def moment_bins(args: Arguments) -> exp.Expr | None:
     """PostgreSQL's DATE_BIN('15 minutes', x, origin)."""
-    if len(args) != 3 or not isinstance(args[0], exp.Literal | exp.Interval):
+    return time_buckets(args) if len(args) == 3 else None
+
+
+def time_buckets(args: Arguments) -> exp.Expr | None:
+    """TimescaleDB's TIME_BUCKET('15 minutes', x), which begins buckets where DuckDB's does."""
+    if len(args) not in (2, 3) or not isinstance(args[0], exp.Literal | exp.Interval):
         return None
     width = args[0] if isinstance(args[0], exp.Interval) else exp.Interval(this=args[0])
     return duckdb_call("time_bucket", width, *args[1:])

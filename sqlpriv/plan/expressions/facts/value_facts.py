@@ -86,7 +86,29 @@ class Shape:
 
 def scope_of(contract: TableContract) -> dict[str, Shape]:
     """Returns the shape of each column that expressions can use, by lower-case name."""
-    return {c.name.lower(): _shape_of(c, c.type) for c in contract.columns if c.type is not None}
+    shapes = {c.name.lower(): _shape_of(c, c.type) for c in contract.columns if c.type is not None}
+    for name in _unit_columns(contract):
+        if (shape := shapes.get(name)) is not None and shape.values is None:
+            shapes[name] = replace(shape, nullable=False)
+    return shapes
+
+
+def present_columns(contract: TableContract) -> frozenset[str]:
+    """Returns the lower-case names of columns without NULL and NaN: those that the owner promises,
+    and whole numbers and texts that name the unit."""
+    promised = frozenset(c.name.lower() for c in contract.columns if c.required)
+    kinds = {c.name.lower(): c.type for c in contract.columns}
+    names = (name for name in _unit_columns(contract) if kinds.get(name) is not Type.REAL)
+    return promised.union(names)
+
+
+def _unit_columns(contract: TableContract) -> tuple[str, ...]:
+    """Returns the lower-case names of the columns that tell whose a row is: a row where one of them
+    is NULL is nobody's, and the kernel never reads it."""
+    if contract.unit is None:
+        return ()
+    names = contract.unit.columns if contract.via is None else (contract.via.column,)
+    return tuple(name.lower() for name in names)
 
 
 def unread_columns(contract: TableContract, prefix: str = "") -> dict[str, str]:

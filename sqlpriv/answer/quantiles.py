@@ -4,12 +4,10 @@ A level of few rows is one of the noise's, and is NULL (`_least_rows`, `_stands_
 of which the released numbers say nothing.
 
 Half-widths. Of a level that the kernel chose none is known: how far the neighbouring ranks lie
-apart is itself private. A histogram tells: let T_l be the noised rows up to level l less q of all
-rows, and s_l the deviation of its noise. Level l is the quantile only if T_l >= 0 and T_{l-1} <= 0
-without noise; it stays possible while T_l >= -z s_l and T_{l-1} <= z s_{l-1}. The interval reaches
-over all possible levels and over a level's own cell. The true level fails either test with a
-probability of 2.5 %, so at least 95 % of intervals hold it. z is that of T_l: a sum of many Laplace
-noises is all but normal, and needs less than one of them.
+apart is itself private. A histogram tells (`intervals.level_intervals`): the interval reaches over
+all levels that may be the quantile and over a level's own cell. Of a cell whose rows barely stand
+out of their noise it reaches farther, since such cells are stated because noise made them look
+large; ± may be as long as the domain there.
 """
 
 from __future__ import annotations
@@ -23,13 +21,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sqlpriv.answer.intervals.estimate import Estimate
+from sqlpriv.answer.intervals.level_intervals import (
+    TAIL,
+    NoisedLevels,
+    bring_together,
+    possible_levels,
+)
 from sqlpriv.answer.pooled_strata import BoundedFigures, pool_levels
 from sqlpriv.kernel.terms.algebra import Asked, Level
 from sqlpriv.kernel.terms.budget import Price, Rho
 from sqlpriv.kernel.terms.release import Release
 from sqlpriv.plan.aggregates.quantile_method import rank_error
 from sqlpriv.plan.aggregates.rewrites import Recipe
-from sqlpriv.plan.pricing.statement import GAUSSIAN_95, LAPLACE_95, half_width
+from sqlpriv.plan.pricing.statement import half_width
 
 Array = NDArray[np.float64]
 
@@ -68,8 +72,7 @@ def cells(recipe: Recipe, releases: Mapping[Asked, Release]) -> Figures:
     """Returns every cell's value and half-width: (strata, key 1, key 2, …)."""
     if recipe.level is not None:
         return _chosen_levels(recipe, recipe.level, releases, _size(recipe, releases), 1)
-    release = _histogram(recipe, releases)
-    return _read_off(recipe, release, release.values, release.sigma**2)
+    return read_off(recipe, _noised_levels(recipe, releases))
 
 
 def population(recipe: Recipe, releases: Mapping[Asked, Release], weights: Array | None) -> Figures:
@@ -80,14 +83,15 @@ def population(recipe: Recipe, releases: Mapping[Asked, Release], weights: Array
     if isinstance(recipe.whole, Level):
         rows = _size(recipe, releases)
         return _chosen_levels(recipe, recipe.whole, releases, rows.sum(axis=0), len(rows))
-    release = _histogram(recipe, releases)
-    counts, factors = release.values, np.ones(release.values.shape[:-1])
+    of = _noised_levels(recipe, releases)
+    factors = np.ones(of.rows.shape)
     if weights is not None:
-        shares = weights.reshape(-1, *([1] * (counts.ndim - 2)))
-        size = counts.sum(axis=-1)
-        factors = np.where(size > 0, shares / np.where(size > 0, size, 1.0), 0.0)
-    total = (factors[..., None] * counts).sum(axis=0)
-    return _read_off(recipe, release, total, release.sigma**2 * (factors**2).sum(axis=0))
+        shares = weights.reshape(-1, *([1] * (of.rows.ndim - 1)))
+        factors = np.where(of.rows > 0, shares / np.where(of.rows > 0, of.rows, 1.0), 0.0)
+    total = (factors[..., None] * of.counts).sum(axis=0)
+    variance = of.variance * (factors**2).sum(axis=0)
+    row = np.ones(total.shape[:-1]) if weights is None else factors.max(axis=0)
+    return read_off(recipe, replace(of, counts=total, variance=variance, row=row))
 
 
 def pooled_cells(
@@ -130,79 +134,40 @@ def best(recipe: Recipe, counts: Array) -> NDArray[np.intp]:
     return np.asarray(np.maximum(before - wanted, wanted - up_to).argmin(axis=-1))
 
 
-def level_intervals(
-    recipe: Recipe, counts: Array, variance: Array | float, z: Array | float
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Returns the first and the last level that may be each cell's quantile; see the module's text.
-
-    Args:
-        recipe: Of a quantile.
-        counts: Noised, of shape (…, levels).
-        variance: Of the noise of a cell's counts: a number, or one for each cell.
-        z: The 95 % half-width in standard deviations, of each level or of all.
-    """
-    assert recipe.rank is not None
-    q, k = recipe.rank[0] / recipe.rank[1], counts.shape[-1]
-    reach = z * np.sqrt(np.asarray(variance))[..., None] * np.sqrt(_sum_of_weights(q, k, 2))
-    over = counts.cumsum(axis=-1) - q * counts.sum(axis=-1, keepdims=True)
-    enough, not_past = over >= -reach, np.ones(over.shape, bool)
-    enough[..., -1] = True
-    not_past[..., 1:] = over[..., :-1] <= reach[..., :-1]
-    possible, at = enough & not_past, best(recipe, counts)[..., None]
-    np.put_along_axis(possible, at, True, axis=-1)  # noise may leave no level, but the best
-    return possible.argmax(axis=-1), k - 1 - possible[..., ::-1].argmax(axis=-1)
+def _noised_levels(recipe: Recipe, releases: Mapping[Asked, Release]) -> NoisedLevels:
+    """Returns the histogram of a recipe, brought together with the count of its rows, if any."""
+    release, size = _histogram(recipe, releases), recipe.size and releases[recipe.size]
+    rows = (size.values, size.sigma**2) if size and recipe.rank is not None else None
+    return bring_together(release.values, release.sigma**2, release.price, rows)
 
 
-def _sum_of_weights(q: float, levels: int, power: int) -> Array:
-    """Returns Σ_i w_i^power of every T_l: levels up to l have the weight 1 - q, all others q."""
-    place = np.arange(1, levels + 1)
-    return np.asarray((1 - q) ** power * place + q**power * (levels - place))
-
-
-def half_width_of_sums(price: Price, kurtosis: Array) -> Array:
-    """Returns the 95 % half-widths, in their standard deviations, of sums of independent noises.
-
-    Σ w_i z_i of Laplace noises has the excess kurtosis κ = 3 Σ w_i⁴ / (Σ w_i²)². The half-width is
-    1.96 + .069 κ to first order (Cornish and Fisher 1938); .072 κ is no less than the exact one of
-    1, 2, 3, 4, 8, 16 and 64 equal weights: 2.118, 2.057, 2.028, 2.013, 1.987, 1.973, 1.963.
-
-    Args:
-        price: Of the noises.
-        kurtosis: κ, from 0 to 3.
-    """
-    if isinstance(price, Rho):
-        return np.full_like(kurtosis, GAUSSIAN_95)
-    return np.minimum(GAUSSIAN_95 + 0.072 * kurtosis, LAPLACE_95)
-
-
-def half_widths_of_levels(rank: tuple[int, int], levels: int, price: Price) -> Array:
-    """Returns z of every T_l: a sum of many Laplace noises is all but normal.
-
-    The last T_l of the rank 1 has no noise at all, and so no kurtosis.
-
-    >>> from sqlpriv.kernel.terms.budget import Epsilon
-    >>> half_widths_of_levels((1, 1), 2, Epsilon(10**8)).round(2).tolist()
-    [2.12, 1.96]
-    """
-    squares, fourths = (_sum_of_weights(rank[0] / rank[1], levels, power) for power in (2, 4))
-    return half_width_of_sums(price, 3 * fourths / np.where(squares > 0, squares, 1.0) ** 2)
-
-
-def _read_off(recipe: Recipe, release: Release, counts: Array, variance: Array | float) -> Figures:
+def read_off(recipe: Recipe, of: NoisedLevels) -> Figures:
     """Returns what a noised histogram says of each cell."""
-    at, present = best(recipe, counts), _stands_out(recipe, release, counts, variance)
-    values = _values(recipe, at, present)
-    numbers = recipe.rank is not None and isinstance(recipe.values[0], int | float)
-    if not numbers:
+    at, present = best(recipe, of.counts), _stands_out(recipe, of)
+    if recipe.rank is None:
+        values = _values(recipe, at, present)
         return values, [None] * len(values)
-    assert recipe.rank is not None
-    z = half_widths_of_levels(recipe.rank, counts.shape[-1], release.price)
-    first, last = level_intervals(recipe, counts, variance, z)
+    first, last = _stated_levels(recipe.rank[0] / recipe.rank[1], of)
+    at = np.where(first <= last, np.clip(at, first, last), at)
+    first, last = np.minimum(first, at), np.maximum(last, at)  # noise may leave no level
+    values = _values(recipe, at, present)
+    if not isinstance(recipe.values[0], int | float):
+        return values, [None] * len(values)
     levels = np.array(recipe.values, dtype=np.float64)
     widths = np.maximum(levels[last] - levels[at], levels[at] - levels[first])
     widths += _half_cell(recipe, levels)
     pairs = zip(widths.ravel().tolist(), np.asarray(present).ravel(), strict=True)
     return values, [width if any_row else None for width, any_row in pairs]
+
+
+def _stated_levels(q: float, of: NoisedLevels) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Returns the first and the last possible level, of cells of few rows farther apart."""
+    first, last = possible_levels(q, of)
+    is_few = of.rows < 2 * _half_width_of_count(of.price, of.rows_deviation)
+    if is_few.any():
+        wider = possible_levels(q, of, TAIL**2 * 2)
+        first, last = (np.where(is_few, w, n) for w, n in zip(wider, (first, last), strict=True))
+    return first, last
 
 
 def _half_cell(recipe: Recipe, levels: Array) -> float:
@@ -213,23 +178,18 @@ def _half_cell(recipe: Recipe, levels: Array) -> float:
     return float(abs(levels[1] - levels[0])) / 2
 
 
-def _stands_out(
-    recipe: Recipe, release: Release, counts: Array, variance: Array | float
-) -> NDArray[np.bool_]:
+def _stands_out(recipe: Recipe, of: NoisedLevels) -> NDArray[np.bool_]:
     """Returns where a noised histogram has rows that its noise does not explain.
 
-    A quantile needs more rows than their own 95 % half-width: with fewer its interval reaches over
-    all levels. A mode needs them in its own level, more than the most frequent of k levels without
-    rows has in 97.5 % of groups: by the union bound σ √(2 ln(20 k)) of Gaussian noise, and
-    (σ / √2) ln(20 k) of Laplace noise.
+    A quantile needs more rows than their own 95 % half-width. A mode needs them in its own level,
+    more than the most frequent of k levels without rows has in 97.5 % of groups: by the union bound
+    σ √(2 ln(20 k)) of Gaussian noise, and (σ / √2) ln(20 k) of Laplace noise.
     """
-    k, deviation = counts.shape[-1], np.sqrt(np.asarray(variance))
     if recipe.rank is not None:
-        rows = counts.sum(axis=-1)
-        return np.asarray(rows > _half_width_of_count(release.price, deviation * math.sqrt(k)))
-    log = math.log(20 * k)
-    reach = math.sqrt(2 * log) if isinstance(release.price, Rho) else log / math.sqrt(2)
-    return np.asarray(counts.max(axis=-1) > reach * deviation)
+        return np.asarray(of.rows > _half_width_of_count(of.price, of.rows_deviation))
+    log = math.log(20 * of.counts.shape[-1])
+    reach = math.sqrt(2 * log) if isinstance(of.price, Rho) else log / math.sqrt(2)
+    return np.asarray(of.counts.max(axis=-1) > reach * np.sqrt(np.asarray(of.variance)))
 
 
 def _half_width_of_count(price: Price, deviation: Array | float) -> Array:

@@ -42,15 +42,28 @@ def test_many_levels_are_chosen_from_and_few_are_counted() -> None:
 def test_quantiles_of_one_column_share_a_histogram_once_that_is_better() -> None:
     assert asked("MEDIAN(age) FROM people") == [a.Level, a.Count]
     five = ", ".join(f"QUANTILE(age, 0.{i})" for i in (1, 3, 5, 7, 9))
-    assert asked(f"{five} FROM people") == [a.Count]
+    assert asked(f"{five} FROM people") == [a.Count, a.Count]
     assert asked(f"{five} FROM people", PURE) == [a.Count]
+
+
+def test_a_histogram_has_a_count_of_its_rows_where_that_costs_little_or_is_asked_for() -> None:
+    """Of 100 ages under pure epsilon it would make the levels 1.2 times as noisy, of 2,049 incomes
+    1.08 times; of 3 races 1.3 times under zCDP. A COUNT(*) of the same rows is that count."""
+    error = "MEDIAN({0}), ERROR(MEDIAN({0})) AS e FROM people"
+    assert asked(error.format("age"), PURE) == [a.Count]
+    assert asked(error.format("income"), PURE) == [a.Count, a.Count]
+    assert asked("MEDIAN(race) FROM people") == [a.Count]
+    sql = f"{ASK} COUNT(*) AS n, MEDIAN(race) AS m FROM people"
+    (recipe,) = [r for r in planned(sql).output.recipes if r.kind == "level"]
+    count, histogram = (m.query for m in planned(sql).measurements)
+    assert {recipe.count, recipe.size} == {count, histogram}
 
 
 def test_strata_and_the_population_are_chosen_side_by_side() -> None:
     sql = f"{ASK} MEDIAN(income) FROM people STRATIFY BY sex"
     found = [m.query for m in planned(sql).measurements]
     assert [(type(q), len(q.strata)) for q in found] == [(a.Level, 1), (a.Level, 0), (a.Count, 1)]
-    assert asked("MEDIAN(income) FROM people STRATIFY BY sex WEIGHTS FROM shares") == [a.Count]
+    assert asked("MEDIAN(income) FROM people STRATIFY BY sex WEIGHTS FROM shares") == [a.Count] * 2
 
 
 def test_chosen_quantiles_of_one_column_are_put_in_the_order_of_their_ranks() -> None:

@@ -33,7 +33,9 @@ unknown mean of x - μ.
     VARIANCE  w²/8 + Q/N - (S/N)², relative to w²/12:
                                    c_Q = (12/w²)²,  c_S = 4 (w²/12) (12/w²)²,
                                    c_N = 1/4  (∂/∂N = -Q/N², where Q/N is w²/12 - w²/8)
-    MEDIAN …  a choice: 9, a histogram: 1, of a squared error of rank relative to N²
+    MEDIAN …  a choice: 9, a histogram of k levels: 1, of a squared error of rank relative to N²;
+              the count of its rows 1 / k: rank errs by q² of its noise, and by q (1 - q) k of a
+              level's
     STDDEV    half the relative error of the variance: a quarter of each
 """
 
@@ -75,7 +77,8 @@ def coefficients(recipe: Recipe) -> dict[Paid, float]:
     match recipe.kind:
         case "level":
             choices = dict.fromkeys(recipe.queries, 1.0 if recipe.count else LEVEL)
-            return {q: SIZE if q == recipe.size else c for q, c in choices.items()}
+            of_size = 1 / len(recipe.count.keys[-1].values) if recipe.count else SIZE
+            return {q: of_size if q == recipe.size else c for q, c in choices.items()}
         case "sum" if mean_square > 0:
             n, s = max(EMPTY, middle * middle / mean_square), 1 / mean_square
         case "mean" if mean_square > 0:

@@ -7,6 +7,11 @@ rank, at 95 %, for ρ = 1 or ε = 1; bounds on rows and groups multiply them ali
     read off a noised histogram                  1.96 σ √(q (1 - q) k),  σ = 1 / √2 or √2
                                                  (a mode: 2 σ √(2 ln(20 k)))
 
+A count of all rows beside a histogram of k levels tells near the ends of the grid, and of few rows,
+what the sum of k noised counts does not. It takes 1 / (1 + √k) (zCDP) or 1 / (1 + k^(1/3)) of their
+price (`price_shares`), and is asked for where that makes the levels at most MOST_FOR_SIZE times as
+noisy, or where the statement asks for it anyway.
+
 Choices are paid one by one: r of them over one grid, and the population's beside the strata's, make
 each √(r t) (zCDP) or r t (pure) times as noisy. A histogram is paid once, and its strata add up to
 the population. The lower error wins; both are exact about which rows they count.
@@ -23,6 +28,7 @@ from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import NANO, Epsilon, Price, Rho
 from sqlpriv.kernel.terms.contract import PrivacyUnit
 from sqlpriv.plan.aggregates.rewrites import Recipe
+from sqlpriv.plan.pricing.tuned_constants import MOST_FOR_SIZE
 
 
 def choose_quantile_methods(
@@ -44,7 +50,11 @@ def choose_quantile_methods(
     counted = {key for key, same in grids.items() if weighted or _histogram_is_better(same, price)}
     with_errors = [r for i, r in enumerate(recipes) if r.rank and (i in measured or r.pooled)]
     counted |= {recipe.level.levels for recipe in with_errors if recipe.level is not None}
-    return tuple(_as_histogram(r) if r.level and r.level.levels in counted else r for r in recipes)
+    sizes = {recipe.count for recipe in recipes if recipe.kind == "count"}
+    return tuple(
+        _as_histogram(r, price, sizes) if r.level and r.level.levels in counted else r
+        for r in recipes
+    )
 
 
 def _histogram_is_better(recipes: Sequence[Recipe], price: Price) -> bool:
@@ -56,9 +66,13 @@ def _histogram_is_better(recipes: Sequence[Recipe], price: Price) -> bool:
     )
 
 
-def _as_histogram(recipe: Recipe) -> Recipe:
+def _as_histogram(recipe: Recipe, price: Price, sizes: Container[a.Query | None]) -> Recipe:
     assert recipe.level is not None
-    return replace(recipe, count=recipe.level.histogram, level=None, whole=None, size=None)
+    k = len(recipe.level.levels.values)
+    noisier = (1 + k**-0.5) ** 0.5 if isinstance(price, Rho) else 1 + k ** (-1 / 3)
+    has_size = recipe.rank is not None and (noisier <= MOST_FOR_SIZE or recipe.size in sizes)
+    size = recipe.size if has_size else None
+    return replace(recipe, count=recipe.level.histogram, level=None, whole=None, size=size)
 
 
 def reach_of_unit(bound: PrivacyUnit, strata: int, price: Price) -> float:

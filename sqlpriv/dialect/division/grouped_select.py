@@ -13,13 +13,15 @@ becomes the tail's WHERE: it comes before windows in both.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from sqlglot import exp
 
 from sqlpriv.dialect.clauses import Clauses
 from sqlpriv.dialect.common_tables import alias_of, sources_of
+from sqlpriv.dialect.division.answer_keys import AnswerKeys
 from sqlpriv.dialect.division.outer_keys import look_up, without_outer_equalities
 from sqlpriv.dialect.division.terms.named_terms import (
     common_text,
@@ -28,22 +30,21 @@ from sqlpriv.dialect.division.terms.named_terms import (
     output_name,
     with_alias,
 )
-from sqlpriv.dialect.division.terms.parts import NotDivisible, has_distinct_rows, own_nodes
+from sqlpriv.dialect.division.terms.parts import NotDivisible, own_nodes
 from sqlpriv.dialect.division.terms.value_frequencies import (
-    SEVERAL_SETS,
     is_of_frequencies,
     key_that_is_given,
     over_frequencies,
 )
 from sqlpriv.dialect.marks import (
-    clauses_mark,
     duckdb_call,
     duckdb_name,
-    function_name,
     marked_name,
+    outputs_of,
+    price_of,
     row_count,
 )
-from sqlpriv.statements.keywords import LABEL, ROWS_ERROR
+from sqlpriv.statements.keywords import ROWS_ERROR
 
 _TAIL_CLAUSES = ("qualify", "order", "limit", "offset", "distinct", "windows")
 KEYS = "__keys"
@@ -61,7 +62,6 @@ class GroupedSelect:
     Args:
         select: The SELECT; `tail` changes it.
         clauses: Our clauses of the whole statement, by mark.
-        keys: Of each grouping key: the expression, and its column's name in the answer.
         values: The aggregates, each once; in the answer they have the names that DuckDB gives.
         keys_alone: Nothing is asked for but which keys there are; set by `divide`.
         ends: MIN and MAX are made of how often each value occurs (`value_frequencies`).
@@ -76,12 +76,12 @@ class GroupedSelect:
     clauses: Mapping[str, Clauses]
     ends: bool = False
     counted: bool = False
-    keys: list[tuple[exp.Expr, str]] = field(default_factory=list)
     values: list[exp.Expr] = field(default_factory=list)
     keys_alone: bool = False
     asks_for_rows: bool = True
     names_keys: bool = False
     counts: list[exp.Select] = field(default_factory=list)
+    keys: AnswerKeys = field(init=False)
     _value_texts: set[str] = field(default_factory=set)
 
     def divide(self) -> tuple[exp.Select, exp.Select]:
@@ -92,22 +92,22 @@ class GroupedSelect:
         """
         self.select, pairs = without_outer_equalities(self.select)
         select = self.select
-        group = self._resolved_group()
+        self.keys = AnswerKeys(select, self.clauses)
+        group = self.keys.resolve_group()
         grouped = group is not None
         if pairs:
             group = group or exp.Group(expressions=[])
-            group.set("expressions", [*group.expressions, *(self._add_key(x) for x, _ in pairs)])
-        outputs = [self._output(item) for item in select.expressions if not clauses_mark(item)]
-        tail = exp.Select(expressions=outputs)
+            group.set("expressions", [*group.expressions, *(self.keys.add(x) for x, _ in pairs)])
+        tail = exp.Select(expressions=list(map(self._output, outputs_of(select))))
         if (having := select.args.get("having")) is not None:
             tail.set("where", exp.Where(this=self._write(having.this)))
         for clause in _TAIL_CLAUSES:
             self._write_clause(tail, clause)
         if pairs:
-            columns = [(self._key_column(inner), outer) for inner, outer in pairs]
+            columns = [(self.keys.column(inner), outer) for inner, outer in pairs]
             look_up(tail, columns, () if grouped else self.values)
         private = select.copy()
-        if self.counts and not self.values and not self.keys:
+        if self.counts and not self.values and not self.keys.named:
             self.asks_for_rows = False
         elif not self.values and not self.counts:
             self._ask_for_keys(private, tail)
@@ -115,8 +115,7 @@ class GroupedSelect:
             private.set(clause, None)
         if group is not None:
             private.set("group", group)
-        price = [item.copy() for item in select.expressions if clauses_mark(item)]
-        keys = [with_alias(key, name) for key, name in self.keys]
+        keys = [with_alias(key, name) for key, name in self.keys.named]
         values = [with_alias(value, duckdb_name(value)) for value in self.values]
         if not values:
             values = [with_alias(row_count(), ANY_ROWS)]
@@ -124,7 +123,7 @@ class GroupedSelect:
             values.append(with_alias(duckdb_call("error", row_count()), ROWS_ERROR))
             tail.where(exp.column(ANY_ROWS) > exp.column(ROWS_ERROR), copy=False)
             self.keys_alone = False
-        private.set("expressions", [*price, *keys, *values])
+        private.set("expressions", [*price_of(select), *keys, *values])
         return private, tail
 
     # --- keys ---
@@ -135,14 +134,14 @@ class GroupedSelect:
         Raises:
             NotDivisible: There are no keys either.
         """
-        if not self.keys:
+        if not self.keys.named:
             raise NotDivisible("it has neither keys nor aggregates")
         self.keys_alone = True
         if (where := private.args.get("where")) is None:
             return
         columns = [node for node in where.find_all(exp.Column) if not marked_name(node)]
         nested = where.find(exp.Query) is not None
-        if nested or any(self._key_column(column) is None for column in columns):
+        if nested or any(self.keys.column(column) is None for column in columns):
             return  # it depends on rows which levels there are
         conditions = [self._write(where.this)]
         if (having := tail.args.get("where")) is not None:
@@ -150,85 +149,7 @@ class GroupedSelect:
         tail.set("where", exp.Where(this=exp.and_(*conditions)))
         private.set("where", None)
 
-    def _resolved_group(self) -> exp.Group | None:
-        """Finds the keys; returns GROUP BY with numbers and aliases written out."""
-        written = self.select.args.get("group")
-        clauses = self.clauses.get(clauses_mark(self.select))
-        strata = clauses.columns if clauses is not None else []
-        if written is None and strata:
-            written = exp.Group(expressions=[])
-        if written is None:
-            if not has_distinct_rows(self.select) or any(
-                map(self._is_computed, self.select.expressions)
-            ):
-                return None
-            written = exp.Group(all=True)  # SELECT DISTINCT a, b: the keys are all outputs
-        group: exp.Group = written.copy()
-        if group.args.get("all"):
-            if group.expressions:
-                raise NotDivisible("GROUP BY ALL with more behind it")
-            items = [item for item in self.select.expressions if not clauses_mark(item)]
-            terms = [item.unalias() for item in items if not self._is_computed(item)]
-            group = exp.Group(expressions=[self._add_key(term.copy()) for term in terms])
-            self._add_strata(strata)
-            return group if terms else None
-        for term in list(group.expressions):
-            if function_name(term) in SEVERAL_SETS:
-                self._add_strata(list(term.find_all(exp.Column)))
-            else:
-                term.replace(self._group_term(term))
-        self._add_strata(strata)
-        return group
-
-    def _add_strata(self, columns: Sequence[exp.Expr]) -> None:
-        for column in columns:
-            self._add_key(column.copy())
-
-    def _group_term(self, term: exp.Expr) -> exp.Expr:
-        items = [item for item in self.select.expressions if not clauses_mark(item)]
-        if isinstance(term, exp.Literal) and not term.is_string:
-            number = int(term.name) if term.name.isdecimal() else 0
-            if not 1 <= number <= len(items):
-                raise NotDivisible("GROUP BY has no such output")
-            return self._add_key(items[number - 1].unalias().copy())
-        if isinstance(term, exp.Column) and not term.table:
-            for item in items:
-                if isinstance(item, exp.Alias) and is_same_name(item.alias, term.name):
-                    if isinstance(item.this, exp.Column):
-                        return self._add_key(item.this.copy())
-                    self.keys.append((item.this.copy(), item.alias))
-                    return term.copy()
-        return self._add_key(term.copy())
-
-    def _add_key(self, key: exp.Expr) -> exp.Expr:
-        if self._key_column(key) is None:
-            self.keys.append((key, f"__group{len(self.keys)}{self._label(key)}"))
-        return key.copy()
-
-    def _label(self, key: exp.Expr) -> str:
-        """Returns what notices call a key, as the end of its column's name: its output's name."""
-        for item in self.select.expressions:
-            if not clauses_mark(item) and common_text(item.unalias()) == common_text(key):
-                return f"{LABEL}{output_name(item)}"
-        return ""
-
-    def _key_column(self, node: exp.Expr) -> exp.Column | None:
-        """Returns the answer's column of a key; None where the expression is none."""
-        for key, name in self.keys:
-            if common_text(key) == common_text(node) or (
-                isinstance(key, exp.Column)
-                and isinstance(node, exp.Column)
-                and is_same_name(key.name, node.name)
-                and not (key.table and node.table)
-            ):
-                return exp.column(name, quoted=True)
-        return None
-
     # --- the tail ---
-
-    def _is_computed(self, item: exp.Expr) -> bool:
-        """Returns whether an output is no key of GROUP BY ALL."""
-        return any(is_aggregate(node) or isinstance(node, exp.Window) for node in own_nodes(item))
 
     def _output(self, item: exp.Expr) -> exp.Expr:
         node = self._write(item.unalias())
@@ -236,16 +157,11 @@ class GroupedSelect:
 
     def _write_clause(self, tail: exp.Select, clause: str) -> None:
         parts = self.select.args.get(clause)
-        if not parts:
-            return
-        if isinstance(parts, list):
-            tail.set(clause, [self._write_children(part) for part in parts])
-        elif clause == "order":
-            tail.set(
-                clause, exp.Order(expressions=[self._write_order(t) for t in parts.expressions])
-            )
-        else:
-            tail.set(clause, self._write_children(parts))
+        if isinstance(parts, exp.Order):
+            terms = list(map(self._write_order, parts.expressions))
+            tail.set(clause, exp.Order(expressions=terms))
+        elif parts:
+            tail.set(clause, self._write_argument(parts))
 
     def _write_order(self, term: exp.Expr) -> exp.Expr:
         """Returns a term of ORDER BY: a number, ALL and an output's name stay what they are."""
@@ -261,7 +177,7 @@ class GroupedSelect:
 
     def _write(self, node: exp.Expr) -> exp.Expr:
         """Returns an expression over the answer's columns."""
-        if (key := self._key_column(node)) is not None:
+        if (key := self.keys.column(node)) is not None:
             return key
         if marked_name(node):
             return node.copy()
@@ -269,7 +185,7 @@ class GroupedSelect:
             return self._write_query(node)
         if isinstance(node, exp.Window):
             return self._write_window(node)
-        if (arg := key_that_is_given(node)) is not None and self._key_column(arg):
+        if (arg := key_that_is_given(node)) is not None and self.keys.column(arg):
             return self._write(arg)
         if is_of_frequencies(node, ends=self.ends):
             return self._over_frequencies(node)
@@ -287,7 +203,7 @@ class GroupedSelect:
         own = {alias_of(table) for part in query.find_all(exp.Select) for table in sources_of(part)}
         around = set(map(alias_of, sources_of(self.select))) - own
         for column in list(written.find_all(exp.Column)):
-            key = self._key_column(column) if column.table.lower() in around else None
+            key = self.keys.column(column) if column.table.lower() in around else None
             if key is not None:
                 key.set("table", exp.to_identifier(KEYS))
                 column.replace(key)
@@ -298,22 +214,20 @@ class GroupedSelect:
         """Returns a node whose parts are over the answer's columns, `but` one, which is copied."""
         written = node.copy()
         for name, value in node.args.items():
-            if name == but:
-                continue
-            if isinstance(value, exp.Expr):
-                written.set(name, self._write(value))
-            elif isinstance(value, list):
-                parts = [self._write(v) if isinstance(v, exp.Expr) else v for v in value]
-                written.set(name, parts)
+            if name != but:
+                written.set(name, self._write_argument(value))
         return written
+
+    def _write_argument(self, value: Any) -> Any:
+        if isinstance(value, list):
+            return list(map(self._write_argument, value))
+        return self._write(value) if isinstance(value, exp.Expr) else value
 
     def _write_window(self, window: exp.Window) -> exp.Expr:
         """Returns a window over the answer: its own function runs there, what is inside before."""
-        function = window.this
         written = self._write_children(window, but="this")
-        if isinstance(function, exp.Identifier):  # the name of one in the WINDOW clause
-            return written
-        written.set("this", self._write_window_function(function))
+        if not isinstance(window.this, exp.Identifier):  # the name of one in the WINDOW clause
+            written.set("this", self._write_window_function(window.this))
         return written
 
     def _write_window_function(self, function: exp.Expr) -> exp.Expr:
@@ -325,10 +239,9 @@ class GroupedSelect:
 
     def _over_frequencies(self, node: exp.Expr) -> exp.Expr:
         """Returns an aggregate over the counts of its values, a query that is divided in turn."""
-        clauses = self.clauses.get(clauses_mark(self.select))
-        if clauses is not None and clauses.strata is not None:
+        if self.keys.strata:
             raise NotDivisible("counts of values are for groups without strata")
-        keys = [(key, exp.column(name, quoted=True)) for key, name in self.keys]
+        keys = [(key, exp.column(name, quoted=True)) for key, name in self.keys.named]
         value, counts = over_frequencies(node, self.select, keys)
         self.counts.append(counts)
         return value

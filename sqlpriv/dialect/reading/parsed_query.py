@@ -14,9 +14,10 @@ from sqlpriv.dialect.clauses import Clauses, Cut, cut_clauses
 from sqlpriv.dialect.foreign.same_meaning import in_duckdb
 from sqlpriv.dialect.lowering.query_lowering import QueryLowering
 from sqlpriv.dialect.marks import MARK, SHOWN_NAME, duckdb_name, duckdb_text
+from sqlpriv.dialect.pipes.pipe_operators import without_pipes
+from sqlpriv.dialect.pipes.token_lists import in_parentheses, outside_brackets, sign
 from sqlpriv.dialect.reading.generated_rows import write_rows
 from sqlpriv.dialect.reading.keyword_calls import write_with_commas
-from sqlpriv.dialect.reading.pipes import without_pipes
 from sqlpriv.dialect.token_cursor import TokenCursor
 from sqlpriv.dialect.tokens import Kind, replacement_token
 from sqlpriv.errors import PermissionDenied, Refused
@@ -167,21 +168,12 @@ def _with_pivot_inside(glots: Sequence[GlotToken]) -> Sequence[GlotToken]:
     first = glots[0]
     if first.token_type not in (Type.PIVOT, Type.UNPIVOT):
         return glots
-    depth = 0
-    for at, glot in enumerate(glots):
-        depth += (glot.token_type is Type.L_PAREN) - (glot.token_type is Type.R_PAREN)
-        if depth == 0 and glot.token_type in (Type.ORDER_BY, Type.LIMIT, Type.OFFSET):
-            opening = (
-                replacement_token(first, type_, text)
-                for type_, text in (
-                    (Type.SELECT, "SELECT"),
-                    (Type.STAR, "*"),
-                    (Type.FROM, "FROM"),
-                    (Type.L_PAREN, "("),
-                )
-            )
-            closing = replacement_token(glot, Type.R_PAREN, ")")
-            return [*opening, *glots[:at], closing, *glots[at:]]
+    at = 0
+    for part in outside_brackets(glots):
+        if part[0].token_type in (Type.ORDER_BY, Type.LIMIT, Type.OFFSET):
+            head = [sign(first, type_) for type_ in (Type.SELECT, Type.STAR, Type.FROM)]
+            return [*head, *in_parentheses(first, list(glots[:at])), *glots[at:]]
+        at += len(part)
     return glots
 
 

@@ -9,21 +9,29 @@ it. Here an operator joins the SELECT before it only where SQL runs both in the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot.tokenizer_core import Token as GlotToken
 from sqlglot.tokenizer_core import TokenType as Type
 
 from sqlpriv.dialect.marks import MARK
+from sqlpriv.dialect.pipes.token_lists import (
+    OPEN,
+    Glots,
+    comma_list,
+    in_parentheses,
+    outside_brackets,
+    parts_between,
+    read_item,
+    sign,
+)
 from sqlpriv.dialect.token_cursor import TokenCursor
 from sqlpriv.dialect.tokens import replacement_token
 from sqlpriv.errors import Refused
 from sqlpriv.statements.keywords import words
 
-Glots = list[GlotToken]
 DIALECTS = ("bigquery", "spark", "databricks")
-_OPEN, _CLOSE = (Type.L_PAREN, Type.L_BRACKET), (Type.R_PAREN, Type.R_BRACKET)
 _SUBTOTALS = words("ROLLUP CUBE GROUPING ALL")
 
 
@@ -55,19 +63,15 @@ class _Select:
 
     def tokens(self) -> Glots:
         """Returns the SELECT as tokens."""
-        clauses = (
-            (Type.SELECT, "SELECT", self.outputs or [replacement_token(self.at, Type.STAR, "*")]),
-            (Type.FROM, "FROM", self.source),
-            (Type.WHERE, "WHERE", self.where),
-            (Type.GROUP_BY, "GROUP BY", self.grouped),
-            (Type.ORDER_BY, "ORDER BY", self.order),
-            (Type.LIMIT, "LIMIT", self.limit),
-        )
-        written = [
-            [replacement_token(self.at, type_, word), *rest]
-            for type_, word, rest in clauses
-            if rest
-        ]
+        clauses = {
+            Type.SELECT: self.outputs or [sign(self.at, Type.STAR)],
+            Type.FROM: self.source,
+            Type.WHERE: self.where,
+            Type.GROUP_BY: self.grouped,
+            Type.ORDER_BY: self.order,
+            Type.LIMIT: self.limit,
+        }
+        written = ([sign(self.at, type_), *rest] for type_, rest in clauses.items() if rest)
         return [glot for clause in written for glot in clause]
 
     def as_source(self, name: GlotToken | None = None) -> _Select:
@@ -77,25 +81,6 @@ class _Select:
     def over_rows(self) -> _Select:
         """Returns a SELECT over the same rows that has no outputs, groups and order yet."""
         return self if self.is_of_rows else self.as_source()
-
-
-@dataclass(frozen=True)
-class _Item:
-    """One of a list: an expression, the name behind AS, and the words by which it is ordered."""
-
-    written: Glots
-    name: Glots
-    order: Glots
-
-    @property
-    def output(self) -> Glots:
-        """The item as an output."""
-        return [*self.written, *self.name]
-
-    @property
-    def ordered(self) -> Glots:
-        """The item as one of ORDER BY: by its name, where it has one."""
-        return [*(self.name[1:] or self.written), *self.order]
 
 
 def without_pipes(glots: Glots, c: TokenCursor) -> Glots:
@@ -120,13 +105,13 @@ def without_pipes(glots: Glots, c: TokenCursor) -> Glots:
 def _unfold(glots: Sequence[GlotToken], c: TokenCursor) -> Glots:
     """Returns tokens without pipes, inside brackets, too."""
     inside: Glots = []
-    for part in _outside_brackets(glots):
+    for part in outside_brackets(glots):
         inside += part if len(part) == 1 else [part[0], *_unfold(part[1:-1], c), part[-1]]
-    first, *operators = _parts_between(inside, Type.PIPE_GT)
+    first, *operators = parts_between(inside, Type.PIPE_GT)
     if not operators:
         return inside
     at, start = 0, len(first)  # the query begins behind the queries of WITH
-    for part in _outside_brackets(first):
+    for part in outside_brackets(first):
         if part[0].token_type in (Type.SELECT, Type.FROM):
             start = min(start, at)
         at += len(part)
@@ -156,8 +141,8 @@ def _apply(select: _Select, operator: Glots, c: TokenCursor) -> _Select:
 
 def _where(select: _Select, operator: Glots, _: TokenCursor) -> _Select:
     select = select.over_rows()
-    condition = _in_parentheses(operator[0], operator[1:])
-    also = [replacement_token(operator[0], Type.AND, "AND")] if select.where else []
+    condition = in_parentheses(operator[0], operator[1:])
+    also = [sign(operator[0], Type.AND)] if select.where else []
     return replace(select, where=[*select.where, *also, *condition])
 
 
@@ -166,22 +151,17 @@ def _select(select: _Select, operator: Glots, _: TokenCursor) -> _Select:
 
 
 def _extend(select: _Select, operator: Glots, _: TokenCursor) -> _Select:
-    star = [
-        replacement_token(operator[0], Type.STAR, "*"),
-        replacement_token(operator[0], Type.COMMA, ","),
-    ]
+    star = [sign(operator[0], Type.STAR), sign(operator[0], Type.COMMA)]
     return replace(select.over_rows(), outputs=[*star, *operator[1:]])
 
 
 def _set(select: _Select, operator: Glots, c: TokenCursor) -> _Select:
     columns: list[Glots] = []
-    for name, *value in _parts_between(operator[1:], Type.COMMA):
+    for name, *value in parts_between(operator[1:], Type.COMMA):
         if not value or value[0].token_type is not Type.EQ:
             raise _refuse(c, name, "SET gives columns values", "write |> SET age = age + 1")
-        columns.append(
-            [*_in_parentheses(name, value[1:]), replacement_token(name, Type.ALIAS, "AS"), name]
-        )
-    return _of_star(select, operator[0], Type.REPLACE, _comma_list(operator[0], columns))
+        columns.append([*in_parentheses(name, value[1:]), sign(name, Type.ALIAS), name])
+    return _of_star(select, operator[0], Type.REPLACE, comma_list(operator[0], columns))
 
 
 def _drop(select: _Select, operator: Glots, _: TokenCursor) -> _Select:
@@ -193,8 +173,8 @@ def _rename(select: _Select, operator: Glots, _: TokenCursor) -> _Select:
 
 
 def _of_star(select: _Select, at: GlotToken, change: Type, columns: Glots) -> _Select:
-    changed = [replacement_token(at, Type.STAR, "*"), replacement_token(at, change, change.name)]
-    return replace(select.over_rows(), outputs=[*changed, *_in_parentheses(at, columns)])
+    changed = [sign(at, Type.STAR), sign(at, change), *in_parentheses(at, columns)]
+    return replace(select.over_rows(), outputs=changed)
 
 
 def _aggregate(select: _Select, operator: Glots, c: TokenCursor) -> _Select:
@@ -202,10 +182,10 @@ def _aggregate(select: _Select, operator: Glots, c: TokenCursor) -> _Select:
     ASC or DESC behind an item orders by it."""
     starts = [i for i, glot in enumerate(operator) if glot.text.upper().split()[:1] == ["GROUP"]]
     end = starts[-1] if starts else len(operator)
-    outputs = [_item(glots) for glots in _parts_between(operator[1:end], Type.COMMA) if glots]
+    outputs = [read_item(glots) for glots in parts_between(operator[1:end], Type.COMMA) if glots]
     by_keys = operator[end + 1 : end + 2] and operator[end + 1].token_type is Type.AND
     behind = operator[end + (3 if by_keys else 1) :]
-    keys = [_item(glots) for glots in _parts_between(behind, Type.COMMA) if glots]
+    keys = [read_item(glots) for glots in parts_between(behind, Type.COMMA) if glots]
     for key in keys:
         first = key.written[0]
         subtotals = first.text.partition(MARK)[0].upper().split()[:1]
@@ -219,20 +199,20 @@ def _aggregate(select: _Select, operator: Glots, c: TokenCursor) -> _Select:
     at = operator[0]
     return replace(
         select.over_rows(),
-        outputs=_comma_list(at, [*price, *(item.output for item in (*keys, *outputs))]),
-        grouped=_comma_list(at, [key.written for key in keys]),
-        order=_comma_list(at, order),
+        outputs=comma_list(at, [*price, *(item.output for item in (*keys, *outputs))]),
+        grouped=comma_list(at, [key.written for key in keys]),
+        order=comma_list(at, order),
     )
 
 
 def _distinct(select: _Select, operator: Glots, _: TokenCursor) -> _Select:
     select = select.as_source() if select.order or select.limit else select
-    outputs = select.outputs or [replacement_token(operator[0], Type.STAR, "*")]
+    outputs = select.outputs or [sign(operator[0], Type.STAR)]
     return replace(select, outputs=[operator[0], *outputs])
 
 
 def _order(select: _Select, operator: Glots, _: TokenCursor) -> _Select:
-    items = [_item(glots) for glots in _parts_between(operator[1:], Type.COMMA)]
+    items = [read_item(glots) for glots in parts_between(operator[1:], Type.COMMA)]
     names_alone = all(len(item.written) == 1 for item in items)  # … are those of the outputs
     stays = not (select.order or select.limit) and (names_alone or not select.outputs)
     return replace(select if stays else select.as_source(), order=operator[1:])
@@ -254,9 +234,9 @@ def _join(select: _Select, operator: Glots, _: TokenCursor) -> _Select:
 
 
 def _set_operation(select: _Select, operator: Glots, _: TokenCursor) -> _Select:
-    start = next((i for i, glot in enumerate(operator) if glot.token_type in _OPEN), len(operator))
+    start = next((i for i, glot in enumerate(operator) if glot.token_type in OPEN), len(operator))
     at, word = operator[0], operator[:start]
-    queries = [_in_parentheses(at, select.tokens()), *_parts_between(operator[start:], Type.COMMA)]
+    queries = [in_parentheses(at, select.tokens()), *parts_between(operator[start:], Type.COMMA)]
     joined = [[*([] if i == 0 else word), *query] for i, query in enumerate(queries)]
     return _over(at, [glot for part in joined for glot in part], None)
 
@@ -281,7 +261,7 @@ _OPERATORS: dict[str, Callable[[_Select, Glots, TokenCursor], _Select]] = {
 def _over(at: GlotToken, query: Glots, name: GlotToken | None) -> _Select:
     """Returns a SELECT over a query's rows, called by a name."""
     alias = name or replacement_token(at, Type.VAR, "piped")
-    source = [*_in_parentheses(at, query), replacement_token(at, Type.ALIAS, "AS"), alias]
+    source = [*in_parentheses(at, query), sign(at, Type.ALIAS), alias]
     return _Select(at, source, name)
 
 
@@ -290,52 +270,6 @@ def _only_name(source: Glots) -> GlotToken | None:
     plain = [glot for glot in source if glot.token_type is not Type.ALIAS]
     is_name = all(glot.token_type in (Type.VAR, Type.IDENTIFIER) for glot in plain)
     return plain[-1] if is_name and len(plain) in (1, 2) else None
-
-
-def _item(glots: Glots) -> _Item:
-    """Returns an item's parts; the name is written with AS."""
-    texts = [glot.text.upper() for glot in glots]
-    end = len(texts) - (2 if texts[-2:-1] == ["NULLS"] else 0)
-    end -= texts[:end][-1:] in (["ASC"], ["DESC"])
-    is_named = end > 2 and glots[end - 2].token_type is Type.ALIAS
-    name = end - 2 if is_named else end
-    return _Item(glots[:name], glots[name:end], glots[end:])
-
-
-def _outside_brackets(glots: Sequence[GlotToken]) -> Iterator[Glots]:
-    """Yields each token by itself, and each bracket with all that it holds."""
-    start = depth = 0
-    for i, glot in enumerate(glots):
-        depth += (glot.token_type in _OPEN) - (glot.token_type in _CLOSE and depth > 0)
-        if depth == 0:
-            yield list(glots[start : i + 1])
-            start = i + 1
-    if start < len(glots):
-        yield from ([glot] for glot in glots[start:])  # a bracket that nothing closes
-
-
-def _parts_between(glots: Sequence[GlotToken], at: Type) -> list[Glots]:
-    """Returns what stands between the tokens of a type that stand in no bracket."""
-    parts: list[Glots] = [[]]
-    for part in _outside_brackets(glots):
-        if part[0].token_type is at:
-            parts.append([])
-        else:
-            parts[-1] += part
-    return parts
-
-
-def _comma_list(at: GlotToken, items: Sequence[Glots]) -> Glots:
-    """Returns items with commas between them."""
-    return [glot for item in items for glot in (replacement_token(at, Type.COMMA, ","), *item)][1:]
-
-
-def _in_parentheses(at: GlotToken, glots: Glots) -> Glots:
-    return [
-        replacement_token(at, Type.L_PAREN, "("),
-        *glots,
-        replacement_token(at, Type.R_PAREN, ")"),
-    ]
 
 
 def _refuse(c: TokenCursor, at: GlotToken, message: str, hint: str) -> Refused:

@@ -78,11 +78,7 @@ def date_or_time(text: str, type_: str, token: Token) -> dt.date | dt.datetime |
 
 
 def time_of_day(text: str, token: Token) -> dt.time:
-    """Returns the time of day that a text says.
-
-    Raises:
-        Refused: It says none.
-    """
+    """Returns the time of day that a text says."""
     match = _CLOCK_TIME.fullmatch(text.strip())
     try:
         if match is None:
@@ -115,9 +111,6 @@ def interval(text: str, unit: str, token: Token) -> tuple[int, int, int]:
         text: Numbers of units, with their units: `3`, `3 months`, `3 days 12 hours`.
         unit: The unit, where `text` has none.
         token: Where a refusal points.
-
-    Raises:
-        Refused: The interval is not read.
     """
     parts = [(int(count), word or unit) for count, word in _SPAN.findall(text)]
     names = [name.lower().removesuffix("s") if name else "none" for _, name in parts]

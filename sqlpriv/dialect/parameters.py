@@ -31,11 +31,7 @@ class Binding:
         return literal_value(self.by_start[token.start])
 
     def values(self, token: Token) -> tuple[Value, ...] | None:
-        """Returns the values of a list that is bound at that parameter; None where it is no list.
-
-        Raises:
-            DataError: One is of a type that literals do not have.
-        """
+        """Returns the values of a list that is bound at that parameter; None of another value."""
         bound = self.by_start[token.start]
         return tuple(map(literal_value, bound)) if isinstance(bound, list | tuple) else None
 

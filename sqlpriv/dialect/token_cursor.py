@@ -102,11 +102,7 @@ class TokenCursor:
         return matches
 
     def expect(self, *words: str) -> None:
-        """Goes past these keywords or signs.
-
-        Raises:
-            Refused: Something else stands here.
-        """
+        """Goes past these keywords or signs."""
         for word in words:
             if not self.accept(word):
                 raise self.refuse_unexpected(word)

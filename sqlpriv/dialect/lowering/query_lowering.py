@@ -97,11 +97,7 @@ class QueryLowering:
         return tuple(stages)
 
     def enclosed_query(self, node: Glot) -> t.Query:
-        """Returns a query inside parentheses: WITH, SELECT, UNION ALL.
-
-        Raises:
-            Refused: As `statement`; UNION without ALL.
-        """
+        """Returns a query inside parentheses: WITH, SELECT, UNION ALL."""
         outside = dict(self._queries)
         self.stages(node)
         parts = self._parts(node)

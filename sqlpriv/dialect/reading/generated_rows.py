@@ -9,7 +9,7 @@ SELECT person, f.value AS city FROM people, LATERAL FLATTEN(ARRAY_CONSTRUCT(home
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from sqlglot import exp
 
@@ -55,9 +55,7 @@ def write_rows(tree: exp.Expr, dialect: str, token: Token) -> None:
         if not columns:
             columns = [name if name and dialect in ("postgres", "bigquery") else own]
             columns = [exp.to_identifier("value")] if dialect == "tsql" else columns
-        rows = [exp.Tuple(expressions=[value]) for value in values]
-        table = exp.TableAlias(this=(name or columns[0]).copy(), columns=columns)
-        node.replace(exp.Values(expressions=rows, alias=table))
+        node.replace(_table_of([[value] for value in values], name or columns[0], columns))
 
 
 def _write_laterals(select: exp.Select) -> None:
@@ -100,8 +98,7 @@ def _lateral_rows(lateral: exp.Expr) -> exp.Values | None:
         rows = [[exp.Literal.number(at), value] for at, value in enumerate(values)]
     elif name != "explode" or len(columns) > 1:
         return None
-    table = exp.TableAlias(this=alias.this.copy(), columns=columns or [exp.to_identifier("col")])
-    return exp.Values(expressions=[exp.Tuple(expressions=row) for row in rows], alias=table)
+    return _table_of(rows, alias.this, columns or [exp.to_identifier("col")])
 
 
 def _unnested_rows(outputs: Sequence[exp.Expr], alias: exp.TableAlias) -> exp.Values | None:
@@ -111,8 +108,15 @@ def _unnested_rows(outputs: Sequence[exp.Expr], alias: exp.TableAlias) -> exp.Va
         return None
     columns = [column.copy() for column in alias.columns]
     columns = columns or [exp.to_identifier(outputs[0].alias or "unnest")]
-    table = exp.TableAlias(this=alias.this.copy(), columns=columns)
-    return exp.Values(expressions=[exp.Tuple(expressions=[x]) for x in values], alias=table)
+    return _table_of([[value] for value in values], alias.this, columns)
+
+
+def _table_of(
+    rows: Iterable[Sequence[exp.Expr]], name: exp.Expr, columns: Sequence[exp.Expr]
+) -> exp.Values:
+    """Returns rows as VALUES, behind an alias with names for its columns."""
+    alias = exp.TableAlias(this=name.copy(), columns=list(columns))
+    return exp.Values(expressions=[exp.Tuple(expressions=list(x)) for x in rows], alias=alias)
 
 
 def _write_listed_output(select: exp.Select) -> None:
@@ -131,10 +135,9 @@ def _write_listed_output(select: exp.Select) -> None:
         column = exp.column(name, table="__listed", quoted=True)
         title = item.alias if isinstance(item, exp.Alias) else "unnest"
         item.replace(exp.alias_(column, title, quoted=True))
-    rows = [exp.Tuple(expressions=list(row)) for row in zip(*lists.values(), strict=True)]
-    columns = [exp.to_identifier(name, quoted=True) for name in names.values()]
-    alias = exp.TableAlias(this=exp.to_identifier("__listed", quoted=True), columns=columns)
-    select.append("joins", exp.Join(this=exp.Values(expressions=rows, alias=alias), kind="CROSS"))
+    alias, *columns = (exp.to_identifier(x, quoted=True) for x in ("__listed", *names.values()))
+    rows = _table_of(zip(*lists.values(), strict=True), alias, columns)
+    select.append("joins", exp.Join(this=rows, kind="CROSS"))
 
 
 def _unnested_values(node: exp.Expr) -> list[exp.Expr] | None:

@@ -59,11 +59,7 @@ class ParsedQuery:
         return self._with_text(lowering.statement(self.tree))
 
     def lower_part(self, part: exp.Expr, clauses: Mapping[str, Clauses]) -> Select:
-        """Returns a query that was made of parts of this one, and that has its own clauses.
-
-        Raises:
-            Refused: As `lower`.
-        """
+        """Returns a query that was made of parts of this one, and that has its own clauses."""
         self.cursor.index = self.start
         select = QueryLowering(self.cursor, clauses).statement(part)
         start = self.cursor.tokens[self.start].pos

@@ -19,11 +19,7 @@ def is_create_synthetic(c: TokenCursor) -> bool:
 def create_synthetic(
     c: TokenCursor,
 ) -> cmd.CreateSynthetic | cmd.CreateSyntheticSchema | cmd.DrawFromModel:
-    """Returns `CREATE [OR REPLACE] SYNTHETIC TABLE …` or `… SCHEMA …`.
-
-    Raises:
-        Refused: Another shape; a clause that rows do not have.
-    """
+    """Returns `CREATE [OR REPLACE] SYNTHETIC TABLE …` or `… SCHEMA …`."""
     is_schema = c.peek(4 if c.peek(1).upper == "OR" else 2).upper == "SCHEMA"
     return _create_schema(c) if is_schema else _create_table(c)
 
@@ -54,12 +50,7 @@ def _create_table(c: TokenCursor) -> cmd.CreateSynthetic | cmd.DrawFromModel:
         raise why
     select, c.index = query.lower(of_rows=True), query.end
     _check_synthetic(c, head, select)
-    if not c.accept("USING"):
-        hint = "write USING mst or USING independent after the SELECT"
-        raise c.refuse(f"expected USING and a method, found {c.peek().shown}", hint)
-    method = _method(c)
-    options = _options(c)
-    c.end()
+    method, options = _method(c, "write USING mst or USING independent after the SELECT")
     return cmd.CreateSynthetic(name, select, method, options, or_replace, c.since(first), first.pos)
 
 
@@ -99,32 +90,29 @@ def _check_synthetic(c: TokenCursor, head: Token, select: Select) -> None:
 
 
 def _create_schema(c: TokenCursor) -> cmd.CreateSyntheticSchema:
-    """Returns `CREATE [OR REPLACE] SYNTHETIC SCHEMA s AS TABLES t [(a, b)], u USING method …`.
-
-    Raises:
-        Refused: Another shape.
-    """
+    """Returns `CREATE [OR REPLACE] SYNTHETIC SCHEMA s AS TABLES t [(a, b)], u USING method …`."""
     first = c.next()
     or_replace = c.accept("OR", "REPLACE")
     c.expect("SYNTHETIC", "SCHEMA")
     name = c.name("the name of the new schema")
     c.expect("AS", "TABLES")
     tables = c.read_list(lambda: _table_columns(c))
-    if not c.accept("USING"):
-        hint = "write USING aim OPTIONS (epsilon = 1) after the tables"
-        raise c.refuse(f"expected USING and a method, found {c.peek().shown}", hint)
-    method = _method(c)
-    options = _options(c)
-    c.end()
+    method, options = _method(c, "write USING aim OPTIONS (epsilon = 1) after the tables")
     return cmd.CreateSyntheticSchema(
         name, tables, method, options, or_replace, c.since(first), first.pos
     )
 
 
-def _method(c: TokenCursor) -> str:
-    """Reads the name of a method, lower case; `rap++` needs no quotes."""
+def _method(c: TokenCursor, hint: str) -> tuple[str, Options]:
+    """Reads `USING method [OPTIONS (…)]` to the end: the method in lower case; `rap++` needs no
+    quotes."""
+    if not c.accept("USING"):
+        raise c.refuse(f"expected USING and a method, found {c.peek().shown}", hint)
     name = c.name("the name of a method").lower()
-    return name + "++" * (c.accept("++") or c.accept("+", "+"))
+    name += "++" * (c.accept("++") or c.accept("+", "+"))
+    options = _options(c)
+    c.end()
+    return name, options
 
 
 def _options(c: TokenCursor) -> Options:

@@ -138,14 +138,8 @@ def day_of_text(dialect: str, *, format_first: bool = False) -> Writer:
         written = strftime_format(dialect, str(form.this).replace("MON", "Mon"))
         if _writes_days(value) and written == "%Y-%m-%d":
             return as_day(value)
-        if not isinstance(value, exp.Literal) or not value.is_string:
-            return None
-        text = str(value.this)
-        try:
-            day = dt.datetime.strptime(text, written or "%").date()  # a day has no zone
-        except ValueError:
-            return None
-        return as_day(exp.Literal.string(day.isoformat()))
+        moment = _moment_of(value, written)
+        return as_day(exp.Literal.string(moment.date().isoformat())) if moment else None
 
     return write
 
@@ -167,12 +161,18 @@ def _format_of(node: exp.Expr) -> str:
 def moment_of_text(args: Arguments) -> exp.Expr | None:
     """Writes PostgreSQL's `to_timestamp('2023-02-01 12:00', 'YYYY-MM-DD HH24:MI')`, both literals,
     as the moment, which is read in UTC; None otherwise."""
-    if len(args) != 2 or not all(isinstance(x, exp.Literal) and x.is_string for x in args):
+    if len(args) != 2 or not isinstance(args[1], exp.Literal) or not args[1].is_string:
         return None
-    text, pattern = (str(arg.this) for arg in args)
+    moment = _moment_of(args[0], strftime_format("postgres", args[1].name))
+    written = moment and moment.replace(tzinfo=dt.UTC).isoformat(sep=" ")
+    return exp.cast(exp.Literal.string(written), "TIMESTAMPTZ") if written else None
+
+
+def _moment_of(value: exp.Expr, pattern: str | None) -> dt.datetime | None:
+    """Returns the moment that a text says in strftime's format; None of another value."""
+    if not isinstance(value, exp.Literal) or not value.is_string or pattern is None:
+        return None
     try:
-        moment = dt.datetime.strptime(text, strftime_format("postgres", pattern) or "%")
+        return dt.datetime.strptime(value.name, pattern)
     except ValueError:
         return None
-    written = moment.replace(tzinfo=dt.UTC).isoformat(sep=" ")
-    return exp.cast(exp.Literal.string(written), "TIMESTAMPTZ")

@@ -207,30 +207,19 @@ def write_within_group(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     return quantile
 
 
-def write_one_of_quantiles(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
-    """`APPROX_QUANTILES(x, 4)[OFFSET(1)]` is the quantile 1/4."""
+def write_index(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
+    """SPLIT(x, '-')[OFFSET(0)], and APPROX_QUANTILES(x, 4)[OFFSET(1)] as all dialects have it."""
     rewriter.check_arguments(node, "this expressions offset safe")
     call, indexes = node.this, node.expressions
-    if function_name(call) == "string_split" and len(indexes) == 1 and _is_number(indexes[0]):
-        place = int(indexes[0].name) - node.args.get("offset", 0)  # from 0, as sqlglot counts
-        return exp.Bracket(this=call, expressions=[exp.Literal.number(place)])
-    is_quantiles = function_name(call) == "approx_quantiles"
-    numbers = [*indexes, *(call.expressions[1:2] if is_quantiles else [])]
-    if not is_quantiles or not all(map(_is_number, numbers)):
-        raise rewriter.refuse_unknown(node, "an index")
-    place, parts = (int(number.name) for number in numbers)
-    share = exp.Literal.number(repr((place - node.args.get("offset", 0)) / max(parts, 1)))
-    first, *named = [arg for arg in call.expressions if arg is not numbers[1]]
-    return duckdb_call("quantile_cont", first, share, *named)
-
-
-def _all_quantiles(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
-    """BigQuery's APPROX_QUANTILES(x, 4): the least value, three quantiles and the greatest."""
-    if len(node.expressions) != 2 or not _is_number(node.expressions[1]):
-        raise rewriter.refuse_unknown(node, "approx_quantiles with these arguments")
-    parts = int(node.expressions[1].name)
-    shares = [exp.Literal.number(repr(place / max(parts, 1))) for place in range(parts + 1)]
-    return duckdb_call("quantile_cont", node.expressions[0], exp.Array(expressions=shares))
+    if len(indexes) == 1 and _is_number(indexes[0]):
+        start = node.args.get("offset", 0)
+        if function_name(call) == "string_split":
+            place = exp.Literal.number(int(indexes[0].name) - start)  # from 0, as sqlglot counts
+            return exp.Bracket(this=call, expressions=[place])
+        if function_name(call) == "approx_quantiles":
+            index = duckdb_call("ordinal" if start else "offset", *indexes)
+            return exp.Bracket(this=call, expressions=[index])
+    raise rewriter.refuse_unknown(node, "an index")
 
 
 def _is_number(node: exp.Expr) -> bool:
@@ -252,8 +241,6 @@ def write_call(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
         arguments = [duckdb_call(SAME_REAL, arguments[0]), *arguments[1:]]
     if name == "week" and function_name(node.parent).endswith(("_trunc", "_diff")):
         return node  # the unit of BigQuery's DATE_TRUNC(x, WEEK(MONDAY))
-    if name == "approx_quantiles" and not isinstance(node.parent, exp.Bracket):
-        return _all_quantiles(rewriter, node)
     is_tsql = rewriter.dialect == "tsql"
     if is_tsql and function_name(node.parent) in CONVERSIONS and node.index == 0:
         return node  # the type of CONVERT (VARCHAR(7), x, 120)

@@ -67,5 +67,5 @@ _WRITERS: Writers = {
     exp.Fetch: calls.write_fetch,
     exp.Anonymous: calls.write_call,
     exp.WithinGroup: calls.write_within_group,
-    exp.Bracket: calls.write_one_of_quantiles,
+    exp.Bracket: calls.write_index,
 }

@@ -23,7 +23,7 @@ from sqlpriv.dialect.lowering.value_lists import (
     row_among,
     same_value,
 )
-from sqlpriv.dialect.tokens import Kind
+from sqlpriv.dialect.tokens import Kind, Token
 from sqlpriv.errors import Refused
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.traverse import ROW, fold_cast, fold_text, join_terms
@@ -152,34 +152,29 @@ def lower_binary(lowering: NodeLowering, node: Glot) -> t.Node:
 
 def _shift_by_interval(lowering: NodeLowering, left: t.Node, node: Glot, sign: int) -> t.Node:
     lowering.check_arguments(node, ("this", "unit"))
-    at = lowering.index(node)
-    if lowering.tokens[at].kind is Kind.END or lowering.tokens[at].upper == "INTERVAL":
-        at = lowering.ahead(lowering.index_of(left.pos), "INTERVAL") + 1
-        at = min(at, len(lowering.tokens) - 1)
-    token, size, unit = lowering.tokens[at], node.this, node.args.get("unit")
-    if isinstance(size, exp.Column):
-        bound = lowering.expression(size)
-        text = str(bound.value) if isinstance(bound, t.Literal) else ""
-    else:
-        text = size.this if isinstance(size, exp.Literal) else ""
-    if not isinstance(left, t.Literal) or not isinstance(left.value, dt.date):
-        named = unit.name if unit else ""
-        span = t.Span(*interval(text, named, token), pos=token.pos)
-        return t.Binary("-" if sign < 0 else "+", left, span, left.pos)
-    return t.Literal(
-        moved_by_interval(left.value, text, unit.name if unit else "", sign, token), left.pos
-    )
+    text, unit, token = _interval_parts(lowering, node, lowering.index_of(left.pos))
+    if isinstance(left, t.Literal) and isinstance(left.value, dt.date):
+        return t.Literal(moved_by_interval(left.value, text, unit, sign, token), left.pos)
+    span = t.Span(*interval(text, unit, token), pos=token.pos)
+    return t.Binary("-" if sign < 0 else "+", left, span, left.pos)
 
 
 def lower_interval(lowering: NodeLowering, node: Glot) -> t.Node:
     """Reads INTERVAL 3 DAY where it is compared, or a function's argument."""
-    at = lowering.index(node)
-    if lowering.tokens[at].kind is Kind.END:
-        at = lowering.ahead(0, "INTERVAL")
-    size, unit = node.this, node.args.get("unit")
-    text = str(size.this) if isinstance(size, exp.Literal) else ""
-    token = lowering.tokens[at]
-    return t.Span(*interval(text, unit.name if unit else "", token), pos=token.pos)
+    text, unit, token = _interval_parts(lowering, node, 0)
+    return t.Span(*interval(text, unit, token), pos=token.pos)
+
+
+def _interval_parts(lowering: NodeLowering, node: Glot, start: int) -> tuple[str, str, Token]:
+    """Returns an interval's numbers, its unit, and the token that a refusal points at: if no part
+    knows its place, that behind the first INTERVAL from a token on."""
+    at, size, unit = lowering.index(node), node.this, node.args.get("unit")
+    if lowering.tokens[at].kind is Kind.END or lowering.tokens[at].upper == "INTERVAL":
+        at = min(lowering.ahead(start, "INTERVAL") + 1, len(lowering.tokens) - 1)
+    bound = lowering.expression(size) if isinstance(size, exp.Column) else None
+    text = str(bound.value) if isinstance(bound, t.Literal) else ""
+    text = str(size.this) if isinstance(size, exp.Literal) else text
+    return text, unit.name if unit else "", lowering.tokens[at]
 
 
 PATTERNS: dict[type[Glot], str] = {

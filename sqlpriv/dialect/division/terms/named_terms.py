@@ -22,13 +22,16 @@ from sqlpriv.dialect.marks import (
     outputs_of,
 )
 
-_OURS = ("error",)
-"""Functions of our own that stand around an aggregate and belong to the private query."""
-_KNOWN = frozenset(_OURS) | NAMES
+_QUANTILES = ("approx_quantiles", "quantiles")
+_KNOWN = frozenset(("error", *_QUANTILES)) | NAMES
+"""ERROR, which stands around an aggregate and belongs to the private query, and aggregates that
+sqlglot does not know."""
 
 
 def is_aggregate(node: exp.Expr) -> bool:
     """Returns whether a node is an aggregate, with what may stand behind one."""
+    if isinstance(node, exp.Bracket):  # one of a list of quantiles
+        return function_name(node.this) in _QUANTILES
     return isinstance(node, exp.Filter | exp.WithinGroup) or _aggregates(function_name(node))
 
 

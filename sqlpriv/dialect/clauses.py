@@ -195,10 +195,7 @@ def _check_place(c: TokenCursor, first: Token, levels: list[_Level], cut: Cut) -
     """Refuses a STRATIFY BY that stands in the wrong place."""
     level = levels[-1]
     if len(levels) > 1:
-        inside = c.refuse(
-            "STRATIFY BY … stands inside parentheses",
-            "write it in the outermost SELECT, which is over one table",
-        )
+        inside = inside_parentheses(c.peek(), "STRATIFY BY")
         cut.refuse(inside)
         if level.clauses is None:
             raise inside
@@ -211,6 +208,12 @@ def _check_place(c: TokenCursor, first: Token, levels: list[_Level], cut: Cut) -
         raise c.refuse("STRATIFY BY comes before HAVING, ORDER BY and LIMIT", MISPLACED[1])
     if "FROM" not in level.places or level.clauses is None:
         raise c.refuse(*MISPLACED)
+
+
+def inside_parentheses(token: Token, words: str) -> Refused:
+    """Returns the refusal of a clause of ours in a query inside another."""
+    hint = "write it in the outermost SELECT, which is over one table"
+    return Refused.at(token, f"{words} … stands inside parentheses", hint)
 
 
 def begins_with(first: Token) -> Refused:

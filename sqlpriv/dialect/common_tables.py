@@ -72,32 +72,19 @@ def sources_of(select: exp.Select) -> list[exp.Expr]:
 def with_of_used(place: exp.Expr, query: exp.Expr) -> exp.With | None:
     """Returns the WITH that a query needs by itself: the queries of WITH around its place, and of
     its own, that it uses, those that they use before them; None where it uses none."""
-    names = set(map(bare_name, query.find_all(exp.Table)))
-    used: list[exp.CTE] = []
-    visible: list[exp.CTE] = []
+    own = query.args.get("with_")
+    tables = query.find_all(exp.Table)
+    names = {bare_name(x) for x in tables if own is None or x.find_ancestor(exp.With) is not own}
+    visible: list[exp.CTE] = own.expressions if own is not None else []
     for outer, inside in _outwards(place):
         visible = [*_tables_in_scope(outer, inside), *visible]
+    used: list[exp.CTE] = []
     for cte in reversed(visible):
         if bare_name(cte) in names:
             names |= set(map(bare_name, cte.find_all(exp.Table)))
-            used.insert(0, cte)
-    used = [*used, *_own_common_tables(query)]
+            used.insert(0, cte.copy())
     recursive = any(with_.args.get("recursive") for with_ in place.root().find_all(exp.With))
-    copies = [cte.copy() for cte in used]
-    return exp.With(expressions=copies, recursive=recursive) if used else None
-
-
-def _own_common_tables(query: exp.Expr) -> list[exp.CTE]:
-    with_ = query.args.get("with_")
-    if with_ is None:
-        return []
-    tables = (x for x in query.find_all(exp.Table) if x.find_ancestor(exp.With) is not with_)
-    names, used = set(map(bare_name, tables)), list[exp.CTE]()
-    for cte in reversed(with_.expressions):
-        if bare_name(cte) in names:
-            names |= set(map(bare_name, cte.find_all(exp.Table)))
-            used.insert(0, cte)
-    return used
+    return exp.With(expressions=used, recursive=recursive) if used else None
 
 
 def _tables_in_scope(outer: exp.Expr, inside: exp.Expr) -> Iterator[exp.CTE]:

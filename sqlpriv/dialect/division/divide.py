@@ -284,17 +284,10 @@ class _Divider:
                 column.pop()
 
     def _drop_unused(self, tail: exp.Expr) -> None:
-        """Takes queries of WITH out that only private queries used."""
-        while True:
-            used = {id(common_table(table)) for table in tail.find_all(exp.Table)}
-            unused = [
-                cte
-                for cte in tail.find_all(exp.CTE)
-                if id(cte) not in used and self.tables.reads_private(cte.this)
-            ]
-            if not unused:
-                return
-            for cte in unused:
+        """Takes queries of WITH out that only private queries used; each uses those before it."""
+        for cte in reversed(list(tail.find_all(exp.CTE))):
+            is_used = any(common_table(table) is cte for table in tail.find_all(exp.Table))
+            if not is_used and self.tables.reads_private(cte.this):
                 with_ = cte.parent
                 cte.pop()
                 if isinstance(with_, exp.With) and not with_.expressions:

@@ -15,7 +15,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from sqlpriv.dialect.bracket_parts import TooManyCopies
-from sqlpriv.dialect.clauses import Clauses, begins_with
+from sqlpriv.dialect.clauses import Clauses, begins_with, inside_parentheses
 from sqlpriv.dialect.constructs import CONSTRUCTS
 from sqlpriv.dialect.lowering.group_lowering import has_plain_distinct, lower_group_by
 from sqlpriv.dialect.lowering.node_lowering import Glot, NodeLowering
@@ -235,8 +235,7 @@ class QueryLowering:
         if token is None:
             return None
         if inside:
-            hint = "write it in the outermost SELECT, which is over one table"
-            raise Refused.at(token, "STRATIFY BY … stands inside parentheses", hint)
+            raise inside_parentheses(token, "STRATIFY BY")
         for node in clauses.columns:
             if isinstance(node, exp.Alias):
                 at = self.nodes.index(node.args["alias"])

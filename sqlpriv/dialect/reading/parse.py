@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from sqlpriv.dialect.bracket_parts import TooDeep
+from sqlpriv.dialect.clauses import inside_parentheses
 from sqlpriv.dialect.constructs import PRICED, QUERY_HEADS
 from sqlpriv.dialect.parameters import Parameters, bind
 from sqlpriv.dialect.reading import ddl, plain
@@ -245,8 +246,4 @@ def _private_refusal(tokens: Sequence[Token], at: int, why: Refused) -> Refused:
     reason given, or because the clause stands inside parentheses."""
     if sum((t.upper == "(") - (t.upper == ")") for t in tokens[:at]) <= 0:
         return why
-    return Refused.at(
-        tokens[at],
-        f"{tokens[at].upper} … stands inside parentheses",
-        "write it in the outermost SELECT, which is over one table",
-    )
+    return inside_parentheses(tokens[at], tokens[at].upper)

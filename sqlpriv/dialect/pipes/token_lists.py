@@ -12,32 +12,17 @@ from sqlpriv.dialect.tokens import replacement_token
 
 Glots = list[GlotToken]
 OPEN, CLOSE = (Type.L_PAREN, Type.L_BRACKET), (Type.R_PAREN, Type.R_BRACKET)
-_TEXTS = {
-    Type.SELECT: "SELECT",
-    Type.STAR: "*",
-    Type.COMMA: ",",
-    Type.FROM: "FROM",
-    Type.WHERE: "WHERE",
-    Type.GROUP_BY: "GROUP BY",
-    Type.ORDER_BY: "ORDER BY",
-    Type.LIMIT: "LIMIT",
-    Type.AND: "AND",
-    Type.ALIAS: "AS",
-    Type.L_PAREN: "(",
-    Type.R_PAREN: ")",
-    Type.REPLACE: "REPLACE",
-    Type.EXCEPT: "EXCEPT",
-    Type.RENAME: "RENAME",
-}
+_SIGNS = {Type.STAR: "*", Type.COMMA: ",", Type.L_PAREN: "(", Type.R_PAREN: ")", Type.ALIAS: "AS"}
+"""What is written otherwise than its type is called."""
 
 
 def sign(at: GlotToken, type_: Type) -> GlotToken:
     """Returns a word or a sign in the place of a token."""
-    return replacement_token(at, type_, _TEXTS[type_])
+    return replacement_token(at, type_, _SIGNS.get(type_) or type_.name.replace("_", " "))
 
 
 @dataclass(frozen=True)
-class Item:
+class ListedItem:
     """One of a list: an expression, the name behind AS, and the words by which it is ordered."""
 
     written: Glots
@@ -55,14 +40,14 @@ class Item:
         return [*(self.name[1:] or self.written), *self.order]
 
 
-def read_item(glots: Glots) -> Item:
+def read_item(glots: Glots) -> ListedItem:
     """Returns an item's parts; the name is written with AS."""
     texts = [glot.text.upper() for glot in glots]
     end = len(texts) - (2 if texts[-2:-1] == ["NULLS"] else 0)
     end -= texts[:end][-1:] in (["ASC"], ["DESC"])
     is_named = end > 2 and glots[end - 2].token_type is Type.ALIAS
     name = end - 2 if is_named else end
-    return Item(glots[:name], glots[name:end], glots[end:])
+    return ListedItem(glots[:name], glots[name:end], glots[end:])
 
 
 def outside_brackets(glots: Sequence[GlotToken]) -> Iterator[Glots]:

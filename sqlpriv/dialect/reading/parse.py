@@ -35,18 +35,8 @@ _ANYWHERE = QUERY_HEADS | words(
 )
 """First words of statements that are read alike in every dialect."""
 _HEADS = (
-    "SELECT",
-    "WITH",
-    "FROM",
-    "CREATE",
-    "ALTER",
-    "SHOW",
-    "DESCRIBE",
-    "EXPLAIN",
-    "PUBLISH",
-    "GRANT",
-    "REVOKE",
-    "EVALUATE",
+    *("SELECT", "WITH", "FROM", "CREATE", "ALTER", "SHOW"),
+    *("DESCRIBE", "EXPLAIN", "PUBLISH", "GRANT", "REVOKE", "EVALUATE"),
 )
 """First words that a wrong one may have been meant for."""
 _OURS = words("PRIVACY PRIVACY_KEY PRIVACY_LINK PU PUBLIC SYNTHETIC")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from sqlpriv.dialect.common_tables import alias_of, common_table, has_outputs_alone
-from sqlpriv.dialect.division.terms.named_terms import conjuncts_of, is_aggregate
+from sqlpriv.dialect.division.terms.named_terms import column_names, conjuncts_of, is_aggregate
 from sqlpriv.dialect.division.terms.parts import own_nodes
 from sqlpriv.dialect.marks import marked_name
 
@@ -92,28 +92,24 @@ def as_operand(value: exp.Expr) -> exp.Expr:
 
 def written_rows_of(source: exp.Expr) -> WrittenRows | None:
     """Returns the rows that a part of FROM writes; None where it does something else."""
-    alias = alias_of(source)
-    names = source.args["alias"].columns if source.args.get("alias") else []
+    alias, names = alias_of(source), column_names(source) or []
     if isinstance(source, exp.Table) and (cte := common_table(source)) is not None:
-        names = names or cte.args["alias"].columns
         source = cte.this
     if isinstance(source, exp.Subquery):
         source = source.this
     if isinstance(source, exp.Select) and source.expressions == [exp.Star()]:
         inner = source.args.get("from_")
-        clauses = [name for name, value in source.args.items() if value]
-        if inner is None or {*clauses} - {"expressions", "from_", "kind"}:
+        clauses = {name for name, value in source.args.items() if value}
+        if inner is None or clauses - {"expressions", "from_", "kind"}:
             return None
-        names = names or (inner.this.args["alias"].columns if inner.this.args.get("alias") else [])
         source = inner.this
     if isinstance(source, exp.SetOperation):
-        names, source = names or _names_of_rows(source), _united_rows(source) or source
+        source = _united_rows(source) or source
     if not isinstance(source, exp.Values) or not alias:
         return None
     rows = [list(row.expressions) for row in source.expressions if isinstance(row, exp.Tuple)]
-    columns = [name.name.lower() for name in names]
     width = len(rows[0]) if rows else 0
-    columns += [f"col{i}" for i in range(len(columns), width)]
+    columns = [*map(str.lower, names), *(f"col{i}" for i in range(len(names), width))]
     plain = not any(map(_takes_rows, (x for row in rows for value in row for x in value.walk())))
     if not rows or any(len(row) != width for row in rows) or not plain:
         return None
@@ -138,15 +134,6 @@ def _united_rows(union: exp.SetOperation) -> exp.Values | None:
         else:
             return None
     return exp.Values(expressions=rows)
-
-
-def _names_of_rows(union: exp.SetOperation) -> list[exp.Expr]:
-    """Returns the names that the first SELECT of a union gives to columns."""
-    first: exp.Expr = union
-    while isinstance(first, exp.SetOperation):
-        first = first.left
-    names = [item.alias_or_name for item in first.expressions]
-    return [exp.to_identifier(name or f"col{i}") for i, name in enumerate(names)]
 
 
 def is_apart(on: exp.Expr, rows: WrittenRows) -> bool:

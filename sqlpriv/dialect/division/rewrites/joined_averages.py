@@ -30,7 +30,7 @@ from sqlpriv.dialect.division.joins.column_owners import (
     other_sources,
     using_columns,
 )
-from sqlpriv.dialect.division.joins.joins_taken_out import take_joins_out, write_values
+from sqlpriv.dialect.division.joins.joins_taken_out import write_values
 from sqlpriv.dialect.division.terms.named_terms import (
     common_text,
     conjuncts_of,
@@ -47,12 +47,8 @@ _NULL_OF_NO_ROWS = words("sum avg mean min max median stddev stddev_pop variance
 _OTHER = ("having", "qualify", "order", "limit", "offset", "distinct", "windows", "with_", "joins")
 
 
-def with_averages_in_place(root: exp.Expr, tables: StoredTables) -> None:
-    """Takes joins with aggregates by keys that many units share out of queries."""
-    take_joins_out(root, tables, _write_aggregates)
-
-
-def _write_aggregates(select: exp.Select, join: exp.Join, tables: StoredTables) -> None:
+def write_averages_in_place(select: exp.Select, join: exp.Join, tables: StoredTables) -> None:
+    """Takes a join with aggregates by keys that many units share out of a query."""
     query = query_in_from(join.this)
     if query is None or not tables.reads_private(select.args["from_"].this):
         raise NotDivisible("no query, or one over public rows")

@@ -26,7 +26,7 @@ from sqlpriv.dialect.division.joins.column_owners import (
     identifier_names,
     others_names,
 )
-from sqlpriv.dialect.division.joins.joins_taken_out import take_joins_out, write_values
+from sqlpriv.dialect.division.joins.joins_taken_out import write_values
 from sqlpriv.dialect.division.terms.named_terms import conjuncts_of, is_aggregate
 from sqlpriv.dialect.division.terms.parts import NotDivisible, own_nodes
 from sqlpriv.dialect.division.terms.stored_tables import StoredTables
@@ -35,12 +35,8 @@ from sqlpriv.dialect.marks import function_name
 _MORE_ROWS = ("group", "having", "qualify", "limit", "offset", "distinct", "windows", "with_")
 
 
-def with_lateral_columns(root: exp.Expr, tables: StoredTables) -> None:
-    """Takes LATERAL subqueries of one row out of queries over private rows."""
-    take_joins_out(root, tables, _write_columns)
-
-
-def _write_columns(select: exp.Select, join: exp.Join, tables: StoredTables) -> None:
+def write_lateral_columns(select: exp.Select, join: exp.Join, tables: StoredTables) -> None:
+    """Takes a LATERAL subquery of one row out of a query over private rows."""
     if not tables.reads_private(select.args["from_"].this):
         raise NotDivisible("a query over public rows")
     alias, source = alias_of(join.this), join.this

@@ -14,18 +14,13 @@ from sqlglot import exp
 
 from sqlpriv.dialect.common_tables import alias_of, sources_of
 from sqlpriv.dialect.division.joins.column_owners import columns_in, using_columns
-from sqlpriv.dialect.division.joins.joins_taken_out import take_joins_out
 from sqlpriv.dialect.division.terms.named_terms import conjuncts_of
 from sqlpriv.dialect.division.terms.parts import NotDivisible
 from sqlpriv.dialect.division.terms.stored_tables import StoredTables
 
 
-def with_partners_tested(root: exp.Expr, tables: StoredTables) -> None:
-    """Rewrites joins that pick public rows by private ones."""
-    take_joins_out(root, tables, _write_test)
-
-
-def _write_test(select: exp.Select, join: exp.Join, tables: StoredTables) -> None:
+def write_partner_test(select: exp.Select, join: exp.Join, tables: StoredTables) -> None:
+    """Writes a join that picks public rows by private ones as a condition."""
     if [x for x in sources_of(select) if tables.reads_private(x)] != [join.this]:
         raise NotDivisible("other than public rows and one private source")
     pairs = using_columns(select, join, tables)

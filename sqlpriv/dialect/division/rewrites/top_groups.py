@@ -29,7 +29,7 @@ from sqlpriv.dialect.division.joins.column_owners import (
     sides_of_join,
     using_columns,
 )
-from sqlpriv.dialect.division.joins.joins_taken_out import take_joins_out, write_values
+from sqlpriv.dialect.division.joins.joins_taken_out import write_values
 from sqlpriv.dialect.division.rewrites.joined_answers import (
     has_keys,
     join_answers,
@@ -47,12 +47,8 @@ from sqlpriv.dialect.division.terms.stored_tables import StoredTables
 from sqlpriv.dialect.marks import outputs_of
 
 
-def with_top_groups(root: exp.Expr, tables: StoredTables) -> None:
-    """Takes joins with groups of an answer out of queries over private rows."""
-    take_joins_out(root, tables, _write_groups)
-
-
-def _write_groups(select: exp.Select, join: exp.Join, tables: StoredTables) -> None:
+def write_top_groups(select: exp.Select, join: exp.Join, tables: StoredTables) -> None:
+    """Takes a join with groups of an answer out of a query over private rows."""
     first_groups = query_in_from(join.this)
     if first_groups is None or not tables.reads_private(first_groups):
         raise NotDivisible("no private groups")

@@ -11,7 +11,6 @@ from sqlpriv.dialect.constructs import PRICED, QUERY_HEADS
 from sqlpriv.dialect.parameters import Parameters, bind
 from sqlpriv.dialect.reading import ddl, plain
 from sqlpriv.dialect.reading.alter_actions import alter
-from sqlpriv.dialect.reading.grant import grant_select
 from sqlpriv.dialect.reading.near_declarations import near_declaration
 from sqlpriv.dialect.reading.parsed_query import ParsedQuery, parse_query
 from sqlpriv.dialect.reading.statement_texts import check_text, statement_parts
@@ -145,7 +144,7 @@ def _ours(c: TokenCursor) -> cmd.Statement | None:
     if c.at("SHOW", "PRIVACY") and c.peek(2).kind is not Kind.END:
         return ddl.show(c)
     if c.at("GRANT") or c.at("REVOKE"):
-        return grant_select(c)
+        return ddl.grant_select(c)
     if c.at("PRAGMA", "TABLE_INFO"):
         return ddl.table_info(c)
     if c.at("EVALUATE"):

@@ -22,6 +22,7 @@ from sqlpriv.plan.computed_columns import aggregates_in
 from sqlpriv.plan.notices import listing
 from sqlpriv.plan.output_half_widths import uncertain_divisors
 from sqlpriv.plan.plan import Output
+from sqlpriv.statements import tree as t
 
 LONG_TAILS = (
     "± does not hold for values with long tails of {}: coinpress clips them, and cannot tell what "
@@ -51,6 +52,10 @@ DIVIDED = f"± of {{}} is not known where noise may make what it is divided by 0
 FEW = (
     "± of {} holds for 95 % of all groups, those without ± counted; noise decides which few have "
     f"one, and of these fewer may hold; {_MORE}"
+)
+WITHIN_NOISE = (
+    "{} is within its ± of 0 in {} of {}, which may have no rows: ask for wider keys, or a higher "
+    "price"
 )
 RULES = (LONG_TAILS, UNSEEN, *dict.fromkeys(UNKNOWN.values()), HIDDEN, ON_AVERAGE)
 """What a note says of the aggregates that are listed in it, the worst first."""
@@ -126,11 +131,33 @@ def interval_notes(output: Output, moments_by_recipe: Mapping[Recipe, Moments]) 
             for rule, subject in _rules_met(names[0], pairs):
                 subjects[rule].append(subject)
     # An output may hold several aggregates of one kind: each subject is listed once.
-    return tuple(
+    rules = (
         rule.format(listing(list(dict.fromkeys(subjects[rule]))))
         for rule in RULES
         if subjects[rule]
     )
+    return (*rules, *_within_noise(output, moments_by_recipe))
+
+
+def _within_noise(output: Output, moments_by_recipe: Mapping[Recipe, Moments]) -> tuple[str, ...]:
+    """Returns which count is within its own half-width in more than half of the groups.
+
+    Of all values of a wide key nearly all groups are empty, and their counts are noise, the largest
+    of them, too: groups that HAVING and LIMIT leave out are counted. The first such count of the
+    outputs is named; others have the same groups.
+    """
+    for name, item in zip(output.names, output.items, strict=True):
+        numbers = aggregates_in(item)
+        for marginal in output.marginals if isinstance(item, t.Name) and numbers else ():
+            recipe = marginal.recipes[numbers[0]]
+            if recipe.kind != "count" or recipe not in moments_by_recipe:
+                continue
+            counts = means.cells(recipe, moments_by_recipe[recipe])
+            within = int((np.abs(counts.values) <= counts.half_widths).sum())
+            if 2 * within > counts.values.size > 1:
+                groups = _groups(counts.values.size)
+                return (WITHIN_NOISE.format(name, f"{within:,}", groups),)
+    return ()
 
 
 def _rules_met(name: str, pairs: list[tuple[Recipe, Moments]]) -> Iterator[tuple[str, str]]:

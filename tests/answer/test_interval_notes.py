@@ -102,3 +102,14 @@ def test_a_variance_that_noise_hides_says_so() -> None:
         moments = {recipe: Moments(np.array([1000.0]), np.zeros(1), q, 1.0, 1.0, 1e6, 2.0)}
         notes = "; ".join(interval_notes(output, moments))
         assert ("noise hides v in 1 group, where 0 stands" in notes) == said
+
+
+@pytest.mark.parametrize(("few", "said"), [(3, True), (2, False)])
+def test_groups_whose_counts_are_noise_are_counted(few: int, said: bool) -> None:
+    """Of five counts, each ± 2 by its noise of variance 1, three are below it, or two."""
+    output = planned("SELECT race, COUNT(*) AS n FROM people GROUP BY race LIMIT 1").output
+    (recipe,) = output.recipes
+    counts, zero = np.array([1.0] * few + [50.0] * (5 - few)), np.zeros(5)
+    moments = {recipe: Moments(counts[None], zero[None], zero[None], 1.0, 0.0, 0.0, 2.0)}
+    notes = "; ".join(interval_notes(output, moments))
+    assert ("n is within its ± of 0 in 3 of 5 groups" in notes) == said

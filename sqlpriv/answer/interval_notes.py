@@ -148,7 +148,8 @@ def _within_noise(output: Output, moments_by_recipe: Mapping[Recipe, Moments]) -
     """
     for name, item in zip(output.names, output.items, strict=True):
         numbers = aggregates_in(item)
-        for marginal in output.marginals if isinstance(item, t.Name) and numbers else ():
+        is_shown = isinstance(item, t.Name) and numbers and not name.startswith("__")
+        for marginal in output.marginals if is_shown else ():
             recipe = marginal.recipes[numbers[0]]
             if recipe.kind != "count" or recipe not in moments_by_recipe:
                 continue

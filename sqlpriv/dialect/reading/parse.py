@@ -11,8 +11,8 @@ from sqlpriv.dialect.constructs import PRICED, QUERY_HEADS
 from sqlpriv.dialect.parameters import Parameters, bind
 from sqlpriv.dialect.reading import ddl, plain
 from sqlpriv.dialect.reading.alter_actions import alter
-from sqlpriv.dialect.reading.near_declarations import near_declaration
 from sqlpriv.dialect.reading.parsed_query import ParsedQuery, parse_query
+from sqlpriv.dialect.reading.statement_examples import near_declaration, with_example
 from sqlpriv.dialect.reading.statement_texts import check_text, statement_parts
 from sqlpriv.dialect.reading.synthetic_statements import (
     create_synthetic,
@@ -87,7 +87,12 @@ def _statements(sql: str, parameters: Parameters, dialect: str) -> Iterator[cmd.
     numbers = {start: number for number, start in enumerate(marks, 1)}
     try:
         for part, name in parts:
-            yield _statement(TokenCursor(part, sql, binding, name, numbers))
+            cursor = TokenCursor(part, sql, binding, name, numbers)
+            try:
+                statement = _statement(cursor)
+            except Refused as refused:
+                raise with_example(cursor, refused) from refused.__cause__
+            yield statement
     except RecursionError:  # Only where the caller's own stack was nearly full.
         raise Refused("the text nests too deeply to be read here") from None
 

@@ -1,4 +1,4 @@
-"""Statements that were meant for sqlpriv and are none of its own: refused with what to write."""
+"""Examples of sqlpriv's own statements: the hints of what was meant for one and cannot be read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sqlpriv.dialect.token_cursor import TokenCursor
 from sqlpriv.errors import Refused
 
 _KEY = "ALTER TABLE {table} SET PRIVACY (KEY (id), BOUND (rows_per_unit = 1))"
-_HINTS = {
+_DECLARATIONS = {
     "BUDGET": "ALTER TABLE {table} SET PRIVACY BUDGET (epsilon = 3, delta = 1e-9)",
     "BOUND": "ALTER TABLE {table} SET PRIVACY BOUND (rows_per_unit = 1)",
     "DOMAIN": "ALTER TABLE {table} ALTER COLUMN c SET PRIVACY DOMAIN BETWEEN (0, 99)",
@@ -18,6 +18,50 @@ _HINTS = {
     "PUBLIC": "ALTER TABLE {table} SET PUBLIC",
 }
 """By a word of a declaration, the declaration. Any other word is taken for the privacy unit's."""
+_STATEMENTS = {
+    "ALTER TABLE": _KEY,
+    "CREATE SYNTHETIC SCHEMA": "CREATE SYNTHETIC SCHEMA s AS TABLES people, visits USING aim"
+    " OPTIONS (epsilon = 1)",
+    "CREATE SYNTHETIC FROM MODEL": "CREATE SYNTHETIC TABLE more FROM MODEL s ROWS 10000",
+    "CREATE SYNTHETIC": "CREATE SYNTHETIC TABLE s AS SELECT a, b FROM t STRATIFY BY c USING aim"
+    " OPTIONS (epsilon = 1)",
+    "CREATE PU": "CREATE PU TABLE people (id INTEGER, age INTEGER, PRIVACY_KEY (id))",
+    "CREATE ICEBERG": "CREATE TABLE t FROM ICEBERG 'warehouse/t' SNAPSHOT 4711",
+    "CREATE DUCKDB": "CREATE TABLE t FROM DUCKDB 'other.duckdb' TABLE t",
+    "CREATE PARQUET": "CREATE TABLE t FROM PARQUET 'folder/*.parquet'",
+    "DROP SYNTHETIC": "DROP SYNTHETIC TABLE IF EXISTS s",
+    "EVALUATE": "EVALUATE SYNTHETIC TABLE s AGAINST t STRATIFY BY sex",
+    "GRANT": "GRANT SELECT ON t TO 'ada'",
+    "REVOKE": "REVOKE SELECT ON t FROM 'ada'",
+    "PUBLISH": "PUBLISH s TO 'folder/*.parquet'",
+    "SHOW PRIVACY": "SHOW PRIVACY BUDGET",
+    "SET": "SET privacy_epsilon = 0.1",
+}
+"""By words of a statement, the first of which begins it, a statement."""
+
+
+def with_example(c: TokenCursor, refused: Refused) -> Refused:
+    """Returns the refusal of one of sqlpriv's own statements, with an example of such a statement
+    for its hint where it has none.
+
+    >>> from sqlpriv.dialect.reading.parse import read
+    >>> read("EVALUATE SYNTHETIC TABLE s")
+    Traceback (most recent call last):
+    sqlpriv.errors.Refused: line 1, column 27: expected AGAINST, found the end of the statement
+    Hint: write EVALUATE SYNTHETIC TABLE s AGAINST t STRATIFY BY sex
+    """
+    if refused.hint is not None or type(refused) is not Refused:
+        return refused
+    words = [token.upper for token in c.tokens]
+    words = words[2:] if words[:2] == ["EXPLAIN", "PRIVACY"] else words
+    for key, example in _STATEMENTS.items():
+        first, *others = key.split()
+        if words[:1] == [first] and set(others) <= set(words):
+            if first == "ALTER":
+                example = next(_declarations(words), example).format(table="t")
+            place = {"line": refused.line, "column": refused.column}
+            return Refused(refused.message, hint=f"write {example}", **place)
+    return refused
 
 
 def near_declaration(c: TokenCursor) -> Refused | None:
@@ -71,5 +115,5 @@ def _hint(words: list[str], table: str) -> str:
 def _declarations(words: list[str]) -> Iterator[str]:
     for word in words[1:]:
         for part in word.removeprefix("PRIVACY_").split("_"):
-            if part in _HINTS:
-                yield _HINTS[part]
+            if part in _DECLARATIONS:
+                yield _DECLARATIONS[part]

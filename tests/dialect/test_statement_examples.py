@@ -1,9 +1,21 @@
-"""What was meant for sqlpriv and is misspelt: the hint is the statement that was meant."""
+"""What a refusal of sqlpriv's own statements says to write, those that are misspelt, too."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
 
 import pytest
 
 from sqlpriv.dialect.reading.parse import read, read_parts
+from sqlpriv.dialect.reading.statement_examples import _DECLARATIONS, _STATEMENTS
 from sqlpriv.errors import Refused
+
+GRAMMAR = Path(__file__).parents[2] / "docs" / "reference" / "grammar.md"
+BLOCKS = re.findall(r"```sql\n(.*?)```", GRAMMAR.read_text(), re.DOTALL)
+STATEMENTS = [text for block in BLOCKS for text in re.split(r";\n", block) if text.strip()]
+OURS = [text for text in STATEMENTS if not re.match(r"(EXPLAIN PRIVACY )?(SELECT|FROM|WITH)", text)]
+
 
 MEANT = {
     "SET PRIVACY BUDGET (epsilon = 1)": "ALTER TABLE t SET PRIVACY BUDGET",
@@ -59,3 +71,23 @@ def test_statements_of_duckdb_stay_its_own(text):
 def test_a_method_with_signs_in_its_name_needs_no_quotes(name):
     (statement,) = read(f"CREATE SYNTHETIC TABLE s AS SELECT a FROM t USING {name}")
     assert statement.method == "rap++"
+
+
+@pytest.mark.parametrize("text", OURS)
+def test_a_statement_with_a_word_left_out_or_misspelt_says_what_to_write(text: str) -> None:
+    """Each word and sign in its turn. Without examples 436 of 627 such refusals had no hint."""
+    parts = re.findall(r"'[^']*'|[\d.]+(?:e-\d+)?|\w+|[^\w\s]", text)
+    hints = []
+    for place in range(len(parts)):
+        for instead in ([], ["zzz"]):
+            try:
+                read_parts(" ".join([*parts[:place], *instead, *parts[place + 1 :]]))
+            except Refused as refused:
+                hints.append(refused.hint)
+    assert hints
+    assert all(hints)
+
+
+@pytest.mark.parametrize("example", [*_DECLARATIONS.values(), *_STATEMENTS.values()])
+def test_every_example_is_a_statement(example: str) -> None:
+    assert read_parts(example.format(table="t"))

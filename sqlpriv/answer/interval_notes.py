@@ -22,6 +22,7 @@ from sqlpriv.plan.computed_columns import aggregates_in
 from sqlpriv.plan.notices import listing
 from sqlpriv.plan.output_half_widths import uncertain_divisors
 from sqlpriv.plan.plan import Output
+from sqlpriv.statements import keywords
 from sqlpriv.statements import tree as t
 
 LONG_TAILS = (
@@ -148,7 +149,7 @@ def _within_noise(output: Output, moments_by_recipe: Mapping[Recipe, Moments]) -
     """
     for name, item in zip(output.names, output.items, strict=True):
         numbers = aggregates_in(item)
-        is_shown = isinstance(item, t.Name) and numbers and not name.startswith("__")
+        is_shown = isinstance(item, t.Name) and numbers and not name.startswith(keywords.HIDDEN)
         for marginal in output.marginals if is_shown else ():
             recipe = marginal.recipes[numbers[0]]
             if recipe.kind != "count" or recipe not in moments_by_recipe:

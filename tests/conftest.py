@@ -102,6 +102,18 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_xdist_auto_num_workers() -> int | None:
+    """A worker more than there are cores, unless PYTEST_XDIST_AUTO_NUM_WORKERS says how many.
+
+    Tests of servers, processes and limits of time wait, and meanwhile a core has nothing to do
+    where each has one worker.
+    """
+    if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
+        return None
+    return len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else None
+
+
 def pytest_collection_finish() -> None:
     """Leaves what modules and the list of tests hold out of the garbage collector's rounds: to go
     through it again and again took 6.5 % of the tests' processor time, and takes 4.6 %; 3 % where

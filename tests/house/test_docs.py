@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+from support.forked_program import forked_program
 from support.places import ROOT
 
 README = (ROOT / "README.md").read_text()
@@ -50,8 +51,10 @@ def shape(line):
 def run(command, cwd, stdin=""):
     words = shlex.split(command)
     assert words[0] == "sqlpriv", f"a page shows a command that this test cannot run: {command}"
+    is_first = words == ["sqlpriv", "demo"]
+    program = [sys.executable, "-m", "sqlpriv"] if is_first else [forked_program()]
     return subprocess.run(
-        [sys.executable, "-m", *words],
+        [*program, *words[1:]],
         cwd=cwd,
         input=stdin,
         capture_output=True,

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from support.forked_program import forked_program
 from support.places import ROOT
 
 import sqlpriv
@@ -25,13 +26,9 @@ def test_a_tutorial_runs_and_shows_what_it_says(page, tmp_path):
     texts = [text for language, text in blocks if language == "text"]
     assert len(texts) >= 4
     assert len(blocks) - len(texts) >= 6
-    program = tmp_path / "bin" / "sqlpriv"
-    program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m sqlpriv "$@"\n')
-    program.chmod(0o755)
     environment = {
         **os.environ,
-        "PATH": f"{program.parent}:{os.environ['PATH']}",
+        "PATH": f"{forked_program().parent}:{os.environ['PATH']}",
         "PYTHONPATH": str(ROOT),
     }
     screen = ""

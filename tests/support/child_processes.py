@@ -15,7 +15,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from threading import Lock, Timer
@@ -25,16 +25,17 @@ SERVER = """
 import gc, json, os, signal, socket, sys
 
 sys.path[:] = json.loads(sys.argv[2])
-import psycopg, pytest, sqlpriv.session.session, sqlpriv.publish, support.vaults
+import psycopg, pytest, sqlpriv.session.dispatch, sqlpriv.publish, support.vaults
 
 def fork_for_each_request(requests):
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     gc.collect()
     gc.freeze()
     while True:
-        message, (*streams, status), *_ = socket.recv_fds(requests, 1 << 20, 4)
+        message, files, *_ = socket.recv_fds(requests, 1 << 20, 4)
         if not message:
             os._exit(0)
+        *streams, status = files
         if os.fork() == 0:
             break
         for file in (*streams, status):
@@ -83,21 +84,15 @@ class ChildPython:
     """
 
     def __init__(self, script: str, *arguments: object) -> None:
-        request = {
-            "script": script,
-            "arguments": [*map(str, arguments)],
-            "folder": os.getcwd(),
-            "environment": dict(os.environ),
-            "path": [path for path in sys.path if path],
-        }
-        (reads, stdin), (stdout, writes), (report, status) = os.pipe(), os.pipe(), os.pipe()
-        with _ASKING:
-            socket.send_fds(_server(), [json.dumps(request).encode()], [reads, writes, 2, status])
-        for file in (reads, writes, status):
+        (reads, stdin), (stdout, writes) = os.pipe(), os.pipe()
+        listed = [*map(str, arguments)]
+        self._report = run_in_fork(
+            script, listed, os.getcwd(), dict(os.environ), (reads, writes, 2)
+        )
+        for file in (reads, writes):
             os.close(file)
         self.stdin: IO[str] = os.fdopen(stdin, "w")
         self.stdout: IO[str] = os.fdopen(stdout)
-        self._report = os.fdopen(report)
         self.pid = int(self._report.readline())
         self.returncode: int | None = None
 
@@ -154,6 +149,36 @@ class ChildPython:
             clock.cancel()
         if is_late:
             raise subprocess.TimeoutExpired("a child", seconds)
+
+
+def run_in_fork(
+    script: str,
+    arguments: Sequence[str],
+    folder: str,
+    environment: Mapping[str, str],
+    streams: tuple[int, int, int],
+) -> IO[str]:
+    """Has a fork run a script; returns where its number is written, and how it ended.
+
+    Args:
+        script: What `python -c` would run, with the `sys.path` of now.
+        arguments: What `sys.argv` holds from 1 on.
+        folder: Where it runs.
+        environment: Its variables.
+        streams: Descriptors of what it reads from, writes to, and writes errors to.
+    """
+    request = {
+        "script": script,
+        "arguments": [*arguments],
+        "folder": folder,
+        "environment": {**environment},
+        "path": [path for path in sys.path if path],
+    }
+    report, status = os.pipe()
+    with _ASKING:
+        socket.send_fds(_server(), [json.dumps(request).encode()], [*streams, status])
+    os.close(status)
+    return os.fdopen(report)
 
 
 @cache

@@ -21,7 +21,7 @@ from sqlpriv.errors import BudgetExhausted, KernelError, OperationalError, Refus
 from sqlpriv.kernel.checked import check_expressions, parts_of, prepare_measurement
 from sqlpriv.kernel.ledger.records import Sealed, Snapshot
 from sqlpriv.kernel.proof import noise, sensitivity
-from sqlpriv.kernel.proof.delay import OPERATIONS, RANKED, Delay
+from sqlpriv.kernel.proof.delay import OPERATIONS, RANKED, WRITTEN, Delay
 from sqlpriv.kernel.proof.unit_rows import check_work
 from sqlpriv.kernel.reader import Reader
 from sqlpriv.kernel.sql.queries import Rendered, joint_batches, render, render_groups
@@ -311,7 +311,10 @@ class Allowance(AbstractContextManager["Allowance"]):
             texts = write(self._current(reader).hash_key)
             delay.scans = sum(
                 sources.count(x) * self._scans(x) for x in dict.fromkeys(sources)
-            ) + sum((text.sql.count("(") + text.sql.count("WHEN")) // OPERATIONS for text in texts)
+            ) + sum(
+                (sum(map(text.sql.count, WRITTEN)) + len(text.sql) // 100) // OPERATIONS
+                for text in texts
+            )
             for text in texts:
                 reader.prepare(text.sql, text.engine)
             yield reader, texts, self._charge(measurements, yocto)

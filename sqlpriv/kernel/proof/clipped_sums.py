@@ -56,8 +56,12 @@ def clips_of(query: a.Clipped, of: Type, grid: Lattice) -> list[Clip]:
         above = math.floor(high) + 1  # of 4.5, not 5.5: 5 would be below that
         last = places.get(high, places.get(above, -1) if of is Type.INTEGER else -1)
         last = len(places) + 1 if high >= query.upper else 0 if high <= query.lower else last
-        rounding = int(abs(low)) >> 52
-        clip = Clip(first, last, _number(low - rounding, of, grid), _number(high, of, grid))
+        clip = Clip(
+            first,
+            last,
+            _number(low - (int(abs(low)) >> 52), of, grid),
+            _number(high, of, grid),
+        )
         if min(first, last) < 0 or clip.low >= clip.high:
             raise KernelError("a sum is clipped between ends of bins")
         clips[low, high] = clip

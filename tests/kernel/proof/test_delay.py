@@ -120,9 +120,10 @@ def test_the_gate_delays_every_read_by_its_scans(make_kernel: MakeKernel, owed: 
 
 
 def test_where_rows_are_ranked_a_scan_counts_as_three(
-    make_kernel: MakeKernel, owed: list[int]
+    make_kernel: MakeKernel, owed: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A unit is beyond its bound; a statement has a bound of its own, below what units have."""
+    monkeypatch.setattr(gate, "OPERATIONS", 10**9)  # scans alone
     twice = f"{PEOPLE} UNION ALL SELECT 7"
     beyond = make_kernel(twice, budget=KEYS)
     ask(beyond, Measurement(a.Count(union(4)), Rho(1)))
@@ -145,7 +146,7 @@ def long_filter(terms: int) -> a.Where:
 def test_what_a_statement_computes_of_a_row_is_delayed(
     make_kernel: MakeKernel, owed: list[int]
 ) -> None:
-    """A term has three operations, and a branch of bins one; a list of labels is looked up once."""
+    """A term has three operations, and a branch of bins or an item of a list one."""
     columns = "AS id, DATE '2024-01-01' AS day, i::VARCHAR AS label"
     kernel = make_kernel(PEOPLE.replace("AS id", columns))
     days = tuple(dt.date(2024, 1, 1) + dt.timedelta(i) for i in range(1_000))
@@ -157,7 +158,31 @@ def test_what_a_statement_computes_of_a_row_is_delayed(
     assert owed[0] == 1
     assert owed[1] >= 1 + 3 * 400 // OPERATIONS
     assert owed[2] >= 1 + 1_000 // OPERATIONS
-    assert owed[3] == 1
+    assert 1 + 1_000 // OPERATIONS <= owed[3] <= 1 + 2_000 // OPERATIONS
+
+
+TARGET = a.Where(a.Scan("people"), a.Call("=", (a.Col("id"), a.Lit(42, Type.INTEGER))))
+DAYS = tuple(dt.date(2024, 1, 1) + dt.timedelta(i) for i in range(1_000))
+ITEMS = {
+    "texts": a.In(a.Col("label"), tuple(map(str, range(1_000)))),
+    "days": a.In(a.Col("day"), DAYS),
+    "truths": a.In(a.Col("flag"), (True,) * 1_000),
+    "columns": a.Call("is null", (a.Call("coalesce", (a.Col("label"),) * 1_000),)),
+    "any of columns": a.Call("or", (a.Col("flag"),) * 1_000),
+    "all columns": a.Call("and", (a.Col("flag"),) * 1_000),
+}
+
+
+def test_what_is_listed_is_compared_item_by_item(make_kernel: MakeKernel, owed: list[int]) -> None:
+    """An item writes no bracket: 3,000 listed texts took 1.4 ms for one row, and no delay more."""
+    columns = "AS id, DATE '2024-01-01' AS day, i::VARCHAR AS label, i > 3 AS flag"
+    kernel = make_kernel(PEOPLE.replace("AS id", columns))
+    for test in ITEMS.values():
+        ask(kernel, Measurement(a.Count(a.Where(TARGET, test)), Rho(1)))
+    assert all(scans >= 1 + 1_000 // OPERATIONS for scans in owed)
+    numbers = a.Pick((a.Key(a.Col("id"), (*range(20_000),)),), tuple(map(float, range(20_000))))
+    ask(kernel, Measurement(a.Sum(TARGET, numbers, 0.0, 9.0), Rho(1)))
+    assert owed[-1] >= 1 + 20_000 // 20 // OPERATIONS
 
 
 def test_a_read_that_fails_is_delayed_and_a_refused_one_is_not(

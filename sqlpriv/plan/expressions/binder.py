@@ -40,6 +40,7 @@ from sqlpriv.plan.expressions.literal_types import (
     refusals_at,
     refuse,
 )
+from sqlpriv.plan.expressions.moment_functions import moved_to_beginning
 from sqlpriv.plan.expressions.public_evaluation import constant_moment, evaluate_over_lists
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.traverse import fold_constant, rebuild
@@ -244,6 +245,8 @@ class Binder:
             case t.Literal(value, _, exponent):
                 literal = coerce_literal(node, natural_type(value) or Type.INTEGER)
                 return a.Call("real", (literal,)) if exponent else literal
+            case t.Binary() | t.Cast() if (begun := moved_to_beginning(node)) is not None:
+                return self._bind_node(begun)
             case t.Unary() | t.Binary():
                 return operators.bind_operator(self, node)
             case t.IsNull(arg, negated):

@@ -77,6 +77,49 @@ def beginning(call: t.FunctionCall) -> t.Node | None:
     return t.Cast(start, "DATE", pos=call.pos) if call.name == "make_date" else start
 
 
+def moved_to_beginning(node: t.Node) -> t.Node | None:
+    """Returns date_trunc(…) for a moment that its own parts move to where a unit begins: MySQL has
+    no date_trunc, and BI tools write `CAST(x - to_days(day(x) - 1) AS DATE)` for the month, and
+    `CAST(x AS DATE) + to_hours(hour(x))`. None of anything else."""
+    match node:
+        case t.Cast(t.Binary("-", moment, t.FunctionCall("to_days", (t.Cast(count),))), "DATE"):
+            day = t.Span(0, 1, 0)
+            before = t.Binary("-", moment, day)
+            begun = {
+                _part_less_one("day", moment): "month",
+                _part_less_one("dayofyear", moment): "year",
+                _part_less_one("isodow", moment): "week",
+                _day_of_week_from_sunday(before): "week",
+            }
+            if (unit := begun.get(count)) is not None:
+                return t.Cast(_truncated(unit, moment, node.pos), "DATE", pos=node.pos)
+            if count == _day_of_week_from_sunday(moment):
+                monday = _truncated("week", t.Binary("+", moment, day), node.pos)
+                return t.Cast(t.Binary("-", monday, day, node.pos), "DATE", pos=node.pos)
+        case t.Binary("+", t.Cast(moment, "DATE"), t.FunctionCall(name, (t.Cast(number),))):
+            hours = t.FunctionCall("hour", (moment,))
+            minutes = t.Binary("*", hours, t.Literal(60))
+            minutes = t.Binary("+", minutes, t.FunctionCall("minute", (moment,)))
+            for unit, part in (("hour", hours), ("minute", minutes)):
+                if (name, number) == (f"to_{unit}s", part):
+                    return _truncated(unit, moment, node.pos)
+    return None
+
+
+def _truncated(unit: str, moment: t.Node, pos: t.Pos) -> t.Node:
+    return t.FunctionCall("date_trunc", (t.Literal(unit), moment), pos=pos)
+
+
+def _part_less_one(part: str, moment: t.Node) -> t.Node:
+    return t.Binary("-", t.FunctionCall(part, (moment,)), t.Literal(1))
+
+
+def _day_of_week_from_sunday(moment: t.Node) -> t.Node:
+    """Returns MySQL's DAYOFWEEK(x) - 1."""
+    of_mysql = t.Binary("+", t.FunctionCall("dayofweek", (moment,)), t.Literal(1))
+    return t.Binary("-", of_mysql, t.Literal(1))
+
+
 _MADE_OF = {"year": None, "month": 1, "day": 1, "hour": 0, "minute": 0, "second": 0}
 """The parts of a moment, and where each begins."""
 

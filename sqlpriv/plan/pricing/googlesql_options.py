@@ -75,6 +75,7 @@ def with_googlesql_options(select: t.Select, contract: TableContract) -> t.Selec
     renamed = tuple(
         ("max_groups_contributed" if name == "kappa" else name, value)
         for name, value in select.options
+        if value is not None or name not in ("max_groups_contributed", "kappa")  # as if left out
     )
     select = replace(select, options=renamed)
     least = dict(renamed).get(LEAST_UNITS)

@@ -53,4 +53,40 @@ SELECT g.d, COUNT(s.id) AS n
 FROM range(DATE '2022-12-30', DATE '2023-01-20', INTERVAL '7 days') AS g (d)
 LEFT JOIN stays s ON date_trunc('week', s.day) = date_trunc('week', g.d) GROUP BY g.d;
 SELECT step, COUNT(*) AS n FROM events
-WHERE seen_at >= TIMESTAMP '2024-02-27' + INTERVAL '36h 30m' GROUP BY step
+WHERE seen_at >= TIMESTAMP '2024-02-27' + INTERVAL '36h 30m' GROUP BY step;
+-- mysql
+SELECT DATE(DATE_SUB(arrived, INTERVAL DAYOFMONTH(arrived) - 1 DAY)) AS m, COUNT(*) AS n
+FROM stays WHERE arrived < '2023-04-01' GROUP BY m
+-- plain
+SELECT date_trunc('month', arrived)::DATE AS m, COUNT(*) AS n FROM stays
+WHERE arrived < '2023-04-01' GROUP BY m;
+-- mysql
+SELECT DATE(DATE_SUB(day, INTERVAL DAYOFYEAR(day) - 1 DAY)) AS y, COUNT(*) AS n FROM stays GROUP BY y
+-- plain
+SELECT date_trunc('year', day)::DATE AS y, COUNT(*) AS n FROM stays GROUP BY y;
+-- mysql
+SELECT DATE(DATE_SUB(arrived, INTERVAL DAYOFWEEK(DATE_SUB(arrived, INTERVAL 1 DAY)) - 1 DAY)) AS w,
+    DATE(DATE_SUB(arrived, INTERVAL WEEKDAY(arrived) DAY)) AS v, COUNT(*) AS n
+FROM stays WHERE arrived < '2023-03-20' GROUP BY w, v
+-- plain
+SELECT date_trunc('week', arrived)::DATE AS w, date_trunc('week', arrived)::DATE AS v, COUNT(*) AS n
+FROM stays WHERE arrived < '2023-03-20' GROUP BY w, v;
+-- mysql
+SELECT DATE(DATE_SUB(arrived, INTERVAL DAYOFWEEK(arrived) - 1 DAY)) AS w, COUNT(*) AS n
+FROM stays WHERE arrived < '2023-03-19' GROUP BY w
+-- plain
+SELECT arrived::DATE - dayofweek(arrived)::INTEGER AS w, COUNT(*) AS n
+FROM stays WHERE arrived < '2023-03-19' GROUP BY w;
+-- mysql
+SELECT DATE_ADD(DATE(seen_at), INTERVAL HOUR(seen_at) HOUR) AS h, COUNT(*) AS n
+FROM events WHERE seen_at >= '2024-02-28' AND seen_at < '2024-03-06' GROUP BY h
+-- plain
+SELECT date_trunc('hour', seen_at) AS h, COUNT(*) AS n FROM events
+WHERE seen_at >= '2024-02-28' AND seen_at < '2024-03-06' GROUP BY h;
+-- mysql
+SELECT DATE_ADD(DATE(seen_at), INTERVAL (HOUR(seen_at) * 60 + MINUTE(seen_at)) MINUTE) AS m,
+    COUNT(*) AS n
+FROM events WHERE seen_at < '2024-02-28' GROUP BY m HAVING COUNT(*) > 0
+-- plain
+SELECT date_trunc('minute', seen_at) AS m, COUNT(*) AS n FROM events
+WHERE seen_at < '2024-02-28' GROUP BY m

@@ -73,3 +73,7 @@ SELECT educ, COUNT(*) AS n FROM people GROUP BY educ ORDER BY n DESC, educ LIMIT
 SELECT WITH ANONYMIZATION OPTIONS (epsilon = 8) sex, ANON_QUANTILES(year, 2 CLAMPED BETWEEN 2019 AND 2021) AS q FROM people WHERE year = 2018 GROUP BY sex
 -- plain
 SELECT v.sex, [2019, 2019, 2019] AS q FROM (VALUES ('F'), ('M')) AS v (sex);
+SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 8, max_groups_contributed = NULL) sex, COUNT(*) AS n
+FROM people GROUP BY sex
+-- plain
+SELECT sex, COUNT(*) AS n FROM people GROUP BY sex

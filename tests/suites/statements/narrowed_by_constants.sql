@@ -13,4 +13,11 @@ SELECT date_diff('day', day, DATE '2023-04-01') / 10 AS tens, COUNT(*) AS n FROM
 WHERE day IN ('2023-01-05', '2023-03-05') GROUP BY tens;
 SELECT upper(source) AS u, COUNT(*) AS n FROM events WHERE source IN ('web', 'app') GROUP BY u;
 SELECT upper(source) AS u, COUNT(*) AS n FROM events WHERE source = 'web' OR source IS NULL GROUP BY u;
-SELECT ward * 2 - 1 AS odd, COUNT(*) AS n FROM stays WHERE ward = 2 OR ward = 3 GROUP BY odd
+SELECT ward * 2 - 1 AS odd, COUNT(*) AS n FROM stays WHERE ward = 2 OR ward = 3 GROUP BY odd;
+SELECT width_bucket(income, 0, 900, 3) AS third, COUNT(*) AS n FROM people
+WHERE income >= 0 AND income < 900 GROUP BY third
+-- plain
+SELECT 1 + floor(income / 300) AS third, COUNT(*) AS n FROM people WHERE income < 900 GROUP BY third;
+SELECT width_bucket(age, 0, 200, 10) AS part, AVG(hours) AS h FROM people GROUP BY part
+-- plain
+SELECT 1 + age // 20 AS part, AVG(hours) AS h FROM people GROUP BY part

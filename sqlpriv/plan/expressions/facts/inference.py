@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -87,7 +88,10 @@ def _infer(expr: a.Expr, scope: Mapping[str, Shape]) -> Shape:
             for edge in edges:
                 of = literal_shape(edge, Type.REAL if numeric else shape.type)
                 one_type((shape, of), "the edges of bins")
-            return with_values_listed(Shape(Type.INTEGER, 0, len(edges), shape.nullable))
+            ends: tuple[int, int] = (0, len(edges))
+            if numeric and shape.lower is not None:  # the bins that the ends are in
+                ends = (bisect_right(edges, shape.lower), bisect_right(edges, shape.upper))
+            return with_values_listed(Shape(Type.INTEGER, *ends, shape.nullable))
         case a.Like(arg, _, _, _):
             return boolean_shape(_expect(infer_shape(arg, scope), Type.TEXT, "LIKE").nullable)
         case a.Substring(arg, _, _):

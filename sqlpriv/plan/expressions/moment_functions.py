@@ -92,9 +92,9 @@ def moved_to_beginning(node: t.Node) -> t.Node | None:
                 _day_of_week_from_sunday(before): "week",
             }
             if (unit := begun.get(count)) is not None:
-                return t.Cast(_truncated(unit, moment, node.pos), "DATE", pos=node.pos)
+                return t.Cast(_truncate(unit, moment, node.pos), "DATE", pos=node.pos)
             if count == _day_of_week_from_sunday(moment):
-                monday = _truncated("week", t.Binary("+", moment, day), node.pos)
+                monday = _truncate("week", t.Binary("+", moment, day), node.pos)
                 return t.Cast(t.Binary("-", monday, day, node.pos), "DATE", pos=node.pos)
         case t.Binary("+", t.Cast(moment, "DATE"), t.FunctionCall(name, (t.Cast(number),))):
             hours = t.FunctionCall("hour", (moment,))
@@ -102,11 +102,11 @@ def moved_to_beginning(node: t.Node) -> t.Node | None:
             minutes = t.Binary("+", minutes, t.FunctionCall("minute", (moment,)))
             for unit, part in (("hour", hours), ("minute", minutes)):
                 if (name, number) == (f"to_{unit}s", part):
-                    return _truncated(unit, moment, node.pos)
+                    return _truncate(unit, moment, node.pos)
     return None
 
 
-def _truncated(unit: str, moment: t.Node, pos: t.Pos) -> t.Node:
+def _truncate(unit: str, moment: t.Node, pos: t.Pos) -> t.Node:
     return t.FunctionCall("date_trunc", (t.Literal(unit), moment), pos=pos)
 
 

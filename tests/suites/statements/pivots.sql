@@ -13,4 +13,8 @@ SELECT * FROM (SELECT sex, age FROM people) PIVOT (AVG(age) FOR sex IN ('F', 'M'
 SELECT * FROM (SELECT educ, sex, COUNT(*) AS n FROM people GROUP BY ALL) PIVOT (SUM(n) FOR sex IN ('F', 'M'));
 PIVOT (SELECT sex, region FROM people) ON region USING COUNT(*) GROUP BY sex ORDER BY sex DESC;
 PIVOT people ON sex USING AVG(age) AS a GROUP BY region ORDER BY region LIMIT 2 OFFSET 1;
-UNPIVOT (SELECT COUNT(*) AS a, SUM(age) AS b FROM people) ON a, b INTO NAME n VALUE v ORDER BY v DESC LIMIT 1
+UNPIVOT (SELECT COUNT(*) AS a, SUM(age) AS b FROM people) ON a, b INTO NAME n VALUE v ORDER BY v DESC LIMIT 1;
+SELECT name, COUNT(*) AS n, COUNT(value) AS m, SUM(value) AS s
+FROM sales UNPIVOT INCLUDE NULLS (value FOR name IN (qty, discount)) GROUP BY name;
+SELECT name, value FROM (SELECT SUM(qty) AS q, SUM(price) FILTER (WHERE qty > 90) AS none FROM sales)
+UNPIVOT INCLUDE NULLS (value FOR name IN (q, none))

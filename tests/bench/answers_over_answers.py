@@ -25,7 +25,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from support.exact_people import planned
 
-from sqlpriv.answer.tails.tail_errors import TailInput, tail_half_widths
+from sqlpriv.answer.tails.noised_columns import TailInput
+from sqlpriv.answer.tails.tail_errors import tail_half_widths
 from sqlpriv.plan.pricing.statement import GAUSSIAN_95, LAPLACE_95
 
 Tail = Callable[[np.ndarray], np.ndarray]

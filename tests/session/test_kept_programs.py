@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from support.templates import vault_of
 
-from sqlpriv.answer.tails.tail_errors import TailInput
+from sqlpriv.answer.tails.noised_columns import TailInput
 from sqlpriv.dialect.lowering import current_day
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.ledger import records

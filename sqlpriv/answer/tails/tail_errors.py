@@ -29,7 +29,7 @@ Nothing here is private: noised answers are all that is read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,9 +47,16 @@ from sqlpriv.answer.tails.move_patterns import (
     passed_on_widths,
     random_patterns,
 )
+from sqlpriv.answer.tails.noised_columns import (
+    NoisedColumn,
+    TailInput,
+    as_floats,
+    measure_apart,
+    named_key_values,
+    noised_columns,
+)
 from sqlpriv.answer.tails.stable_rows import (
     NamedValues,
-    hashable_values,
     holds_numbers,
     key_columns,
     named_rows,
@@ -57,45 +64,21 @@ from sqlpriv.answer.tails.stable_rows import (
     stable_columns,
 )
 from sqlpriv.errors import Error
-from sqlpriv.plan.output_half_widths import has_half_width
-from sqlpriv.plan.plan import Plan
 
 Array = NDArray[np.float64]
 RunTail = Callable[[Mapping[str, pa.Table]], pa.Table]
+RunTogether = Callable[[Sequence[Mapping[str, pa.Table]]], Sequence[pa.Table]]
 
 MOST_NUMBERS, MOST_COLUMNS, MOST_BYTES = 2_000, 8, 2**26
 """Of answers of more numbers, or more bytes, nothing is run again; of more columns no output of
 several numbers has a half-width."""
 
 
-@dataclass(frozen=True)
-class TailInput:
-    """The answer to one private query, which a tail reads.
-
-    Args:
-        plan: Of the query.
-        table: The answer's rows.
-        half_widths: As those of an `Answer`.
-    """
-
-    plan: Plan
-    table: pa.Table
-    half_widths: Mapping[str, list[float | None]]
-
-
-@dataclass(frozen=True)
-class _NoisedColumn:
-    """A column of an answer that is made of aggregates."""
-
-    answer: str
-    name: str
-    values: Array
-    half_widths: Array
-    """NaN where unknown."""
-
-
 def tail_half_widths(
-    table: pa.Table, answers: Mapping[str, TailInput], run: RunTail
+    table: pa.Table,
+    answers: Mapping[str, TailInput],
+    run: RunTail,
+    run_together: RunTogether | None = None,
 ) -> dict[str, list[float | None]]:
     """Returns the half-widths of 95 % intervals of a tail's columns, by name, in every row.
 
@@ -103,24 +86,23 @@ def tail_half_widths(
         table: What the tail gave.
         answers: What the tail reads, by name.
         run: Runs the tail, with these tables in the place of answers.
+        run_together: Does so for several at once, the rows of each in no order.
     """
-    noised = [
-        column for name, answer in answers.items() for column in _noised_columns(name, answer)
-    ]
+    noised = [column for name, answer in answers.items() for column in noised_columns(name, answer)]
     halves = np.concatenate([column.half_widths for column in noised]) if noised else np.zeros(0)
     numbers = _numeric_columns(table)
     is_large = len(halves) > MOST_NUMBERS or table.nbytes > MOST_BYTES
     if not numbers or not np.isfinite(halves).any() or is_large:
         return {}
-    keys = [key for answer in answers.values() for key in _key_columns(answer)]
-    moves = _TailMoves(table, numbers, noised, keys, answers, run)
+    keys = [key for answer in answers.values() for key in named_key_values(answer)]
+    moves = _TailMoves(table, numbers, noised, keys, answers, run, run_together)
     patterns = random_patterns(len(halves))
     runs = moves.run_patterns(patterns)
     moved = moves.from_table(runs, by_place=True)
     widths = of_one_number(moved, patterns)
     widths = np.where(np.isnan(widths), passed_on_widths(moved, patterns, halves), widths)
     several = np.isnan(widths) & (np.abs(np.nan_to_num(moved)).max(axis=0, initial=0.0) > 0)
-    if several.any() and _measure_apart(answers.values()) and len(noised) <= MOST_COLUMNS:
+    if several.any() and measure_apart(answers.values()) and len(noised) <= MOST_COLUMNS:
         several &= moves.of_one_column_each(patterns[0])
         widths = np.where(several, moves.of_several(several), widths)
     widths = np.where(moves.by_unknown(), np.nan, widths)
@@ -132,53 +114,8 @@ def tail_half_widths(
     }
 
 
-def _key_columns(answer: TailInput) -> list[NamedValues]:
-    """Returns the columns of an answer that are not made of aggregates."""
-    names = zip(answer.plan.output.names, answer.plan.output.items, strict=True)
-    keys = {name for name, item in names if not has_half_width(item)}
-    return [
-        (name, frozenset(hashable_values(answer.table.column(name))))
-        for name in answer.table.column_names
-        if name in keys
-    ]
-
-
-def _noised_columns(answer_name: str, answer: TailInput) -> list[_NoisedColumn]:
-    """Returns the numeric columns of an answer that are made of aggregates."""
-    columns = []
-    for name, item in zip(answer.plan.output.names, answer.plan.output.items, strict=True):
-        if name in answer.table.column_names and has_half_width(item):
-            values = answer.table.column(name)
-            if holds_numbers(values.type):
-                widths = answer.half_widths.get(name) or [None] * len(values)
-                halves = np.array(widths, float)
-                columns.append(_NoisedColumn(answer_name, name, _as_floats(values), halves))
-    return columns
-
-
-def _as_floats(column: pa.ChunkedArray) -> Array:
-    return np.array([np.nan if x is None else float(x) for x in column.to_pylist()], float)
-
-
 def _numeric_columns(table: pa.Table) -> list[int]:
     return [at for at, column in enumerate(table.columns) if holds_numbers(column.type)]
-
-
-def _measure_apart(answers: Collection[TailInput]) -> bool:
-    """Whether two cells' noises are independent: there are no totals beside the cells, nothing is
-    drawn together, and no two queries measure the same, as far as that is known before keys are
-    selected."""
-    if sum(answer.plan.selection is not None for answer in answers) > 1:
-        return False
-    queries = [m.query for answer in answers for m in answer.plan.measurements]
-    apart = all(_has_cells_alone(answer.plan) for answer in answers)
-    return apart and all(query not in queries[:at] for at, query in enumerate(queries))
-
-
-def _has_cells_alone(plan: Plan) -> bool:
-    output, options = plan.output, plan.options
-    pooled = options.smooth or any(recipe.pooled for recipe in output.recipes)
-    return not output.strata and len(output.marginals) == 1 and not pooled and not options.integers
 
 
 @dataclass(frozen=True)
@@ -187,10 +124,11 @@ class _TailMoves:
 
     table: pa.Table
     numbers: list[int]
-    noised: list[_NoisedColumn]
+    noised: list[NoisedColumn]
     keys: list[NamedValues]
     answers: Mapping[str, TailInput]
     run: RunTail
+    run_together: RunTogether | None
 
     def by_patterns(self, patterns: Array) -> Array:
         """Returns d, of shape (patterns, rows, columns): NaN where a row is not found again.
@@ -203,7 +141,7 @@ class _TailMoves:
     def run_patterns(self, patterns: Array) -> list[pa.Table | None]:
         """Returns the tail's rows of each pattern; None where it fails."""
         halves = np.concatenate([column.half_widths for column in self.noised])
-        return [self._run_moved(step) for step in np.nan_to_num(patterns * halves)]
+        return self._run_moved(np.nan_to_num(patterns * halves))
 
     def from_table(self, runs: Sequence[pa.Table | None], by_place: bool) -> Array:
         """Returns how far the numbers of each run are from the table's, of shape (runs, rows,
@@ -272,11 +210,39 @@ class _TailMoves:
             return np.zeros((self.table.num_rows, len(self.numbers)), bool)
         step = np.where(np.isnan(halves), 0.1 * np.abs(np.nan_to_num(values)) + 1.0, 0.0)
         with np.errstate(invalid="ignore"):
-            (moved,) = self.from_table([self._run_moved(step)], by_place=True)
+            (moved,) = self.from_table(self._run_moved(step[None]), by_place=True)
         return np.asarray(moved != 0)
 
-    def _run_moved(self, step: Array) -> pa.Table | None:
-        """Returns the tail's rows with the noised numbers moved; None where it fails."""
+    def _run_moved(self, steps: Array) -> list[pa.Table | None]:
+        """Returns the tail's rows with the noised numbers moved by each step; None where it fails.
+
+        Args:
+            steps: Of shape (steps, numbers).
+        """
+        changes = [self._move_answers(step) for step in steps]
+        return self._runs_together(changes) or [self._run_alone(change) for change in changes]
+
+    def _runs_together(self, changes: Sequence[Mapping[str, pa.Table]]) -> list[pa.Table | None]:
+        """Returns the tail's rows for each of some changed answers; none where they cannot be had
+        together: where a run fails, where nothing but the place tells a row, or where answers that
+        are not changed give other numbers than the table's, as random() does."""
+        if self.run_together is None or len(changes) * self.table.nbytes > MOST_BYTES:
+            return []
+        nowhere = np.zeros(sum(len(column.values) for column in self.noised))
+        try:
+            *runs, same = self.run_together([*changes, self._move_answers(nowhere)])
+        except (Error, pa.ArrowInvalid):
+            return []
+        every, names = (self.table, *runs, same), self.table.column_names
+        if same.column_names != names or same.num_rows != self.table.num_rows:
+            return []
+        if {rows.num_rows for rows in every} != {1} and not self._named_by(every[1:]):
+            return []
+        alone, together = self._values([self.table], True), self._values([same], False)
+        return runs if np.allclose(together, alone, rtol=1e-9, atol=0.0, equal_nan=True) else []
+
+    def _move_answers(self, step: Array) -> dict[str, pa.Table]:
+        """Returns the answers with the noised numbers moved."""
         changed = {name: answer.table for name, answer in self.answers.items()}
         start = 0
         for column in self.noised:
@@ -286,18 +252,26 @@ class _TailMoves:
             array = pa.array(moved, pa.float64(), mask=np.isnan(moved))
             changed[column.answer] = rows.set_column(at, column.name, array)
             start = end
+        return changed
+
+    def _run_alone(self, changed: Mapping[str, pa.Table]) -> pa.Table | None:
+        """Returns the tail's rows for changed answers; None where it fails."""
         try:
             rows = self.run(changed)
         except (Error, pa.ArrowInvalid):  # a cast or a division that these numbers do not allow
             return None
         return rows if rows.column_names == self.table.column_names else None  # PIVOT makes others
 
+    def _named_by(self, runs: Sequence[pa.Table]) -> list[int] | None:
+        """Returns the columns that name the rows of the table and of runs; None if none do."""
+        return key_columns(self.table, runs, self.keys) or stable_columns(self.table, runs)
+
     def _values(self, runs: Sequence[pa.Table | None], by_place: bool) -> Array:
         """Returns the numbers of each run in the rows of the table, of shape (runs, rows, columns):
         NaN where a run has no such row."""
         values = np.full((len(runs), self.table.num_rows, len(self.numbers)), np.nan)
         ended = [rows for rows in runs if rows is not None]
-        keys = key_columns(self.table, ended, self.keys) or stable_columns(self.table, ended)
+        keys = self._named_by(ended)
         lengths = {rows.num_rows for rows in (self.table, *ended)}
         if keys is None and lengths != {1} and (len(lengths) > 1 or not by_place):
             return values
@@ -308,5 +282,5 @@ class _TailMoves:
                 to = [place for place, _ in pairs if place is not None]
                 of = [i for place, i in pairs if place is not None]
                 for c, at in enumerate(self.numbers):
-                    values[number, to, c] = _as_floats(rows.column(at))[of]
+                    values[number, to, c] = as_floats(rows.column(at))[of]
         return values

@@ -22,7 +22,7 @@ from typing import Any
 import pyarrow as pa
 
 from sqlpriv.answer.means import Moments
-from sqlpriv.answer.tails.tail_errors import TailInput
+from sqlpriv.answer.tails.noised_columns import TailInput
 from sqlpriv.kernel.ledger.records import Ledger
 from sqlpriv.kernel.terms.algebra import Asked, query_hash
 from sqlpriv.kernel.terms.release import Measurement, Release

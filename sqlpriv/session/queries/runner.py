@@ -13,7 +13,8 @@ from sqlpriv.answer.bounds.share_left_out import left_out_words
 from sqlpriv.answer.means import Moments
 from sqlpriv.answer.rounds.adaptive_means import Remembered
 from sqlpriv.answer.rows import answer
-from sqlpriv.answer.tails.tail_errors import TailInput, tail_half_widths
+from sqlpriv.answer.tails.noised_columns import TailInput
+from sqlpriv.answer.tails.tail_errors import tail_half_widths
 from sqlpriv.errors import ProgrammingError, Refused
 from sqlpriv.kernel.gate import Allowance
 from sqlpriv.kernel.terms.budget import Price
@@ -42,6 +43,7 @@ from sqlpriv.session.queries.public_subqueries import value_of
 from sqlpriv.session.queries.result_columns import nothing_private, rows_of_all
 from sqlpriv.session.queries.tails.computable_text import rescue_tail
 from sqlpriv.session.queries.tails.empty_groups import empty_group_notes
+from sqlpriv.session.queries.tails.joint_runs import run_variants
 from sqlpriv.statements import tree as t
 from sqlpriv.system import arrow
 
@@ -134,13 +136,20 @@ class ProgramRunner:
         def run_over(changed: Mapping[str, pa.Table]) -> pa.Table:
             return arrow.without_far_moments(run({**rows, **changed}, text, parameters))
 
+        def run_together(changes: Sequence[Mapping[str, pa.Table]]) -> list[pa.Table]:
+            others = {name: table for name, table in rows.items() if name not in inputs}
+            runs = run_variants(
+                lambda stored, joint: run({**others, **stored}, joint, parameters), changes, text
+            )
+            return [*map(arrow.without_far_moments, runs)]
+
         if (near := arrow.without_far_moments(table)) is not table:
             table, failures = near, (*failures, FAR_MOMENTS)
         messages = (note for result in results for note in result.message.splitlines())
         notes = dict.fromkeys((*messages, *failures, *empty_group_notes(tail.text, inputs)))
         last_tail = next((tail for tail in self.tails if tail.is_of(inputs, table)), None)
         if last_tail is None:
-            halves = tail_half_widths(table, inputs, run_over)
+            halves = tail_half_widths(table, inputs, run_over, run_together)
             summed = rows_of_all(table, {step.name: result for step, result in steps}, run_over)
             last_tail = KeptTail(inputs, table, halves, summed)
             self.tails[:] = [last_tail] if table.num_rows * table.num_columns <= MOST_VALUES else []

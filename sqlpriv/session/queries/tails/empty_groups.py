@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from sqlpriv.answer.tails.tail_errors import TailInput
+from sqlpriv.answer.tails.noised_columns import TailInput
 from sqlpriv.plan.computed_columns import aggregates_in
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.keywords import ROWS_ERROR

@@ -36,7 +36,6 @@ released. "Measured" names the experiment; "derived" says from what; "set" was n
 |  |  | alone, `aim` / `mst`: .15 had 1.13 / 1.04, 1 had 1.18 / 1.07, here 1.15 / .99; |
 |  |  | and ten strata of which eight have 30 to 100 rows (means by those without strata, |
 |  |  | `tests/synth/adaptive/test_borrowing.py`): 1.30, 1.10, here 1.12 |
-| ENOUGH | 1.01 | set |
 | AS_COLUMNS | 3 | set |
 
 **What small strata borrow** (`adaptive.borrowing`, `adaptive.strata_sizes`)
@@ -95,8 +94,6 @@ INSIDE = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Parts of a method's own one-way marginals that may be spent inside strata."""
 DEEPER = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
 """What may be spent on one-way marginals inside strata beside the method's own, of its price."""
-ENOUGH = 1.01
-"""How many times the least expected error leaves a smaller part of the price inside strata."""
 AS_COLUMNS = 3.0
 """How many columns the expectation of how far strata are apart weighs."""
 SMALL = 1_000

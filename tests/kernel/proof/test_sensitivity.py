@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.vaults import Engine, batch_price, contract
 
-from sqlpriv.errors import KernelError
+from sqlpriv.errors import KernelError, Refused
 from sqlpriv.kernel.checked import check_expressions
 from sqlpriv.kernel.proof.sensitivity import REAL_STEPS, bound_of, lattice_of, sensitivity
 from sqlpriv.kernel.sql.queries import render
@@ -449,4 +449,13 @@ def test_within_names_strata_that_exist_once_each(within: list[int]) -> None:
         check_expressions(query, scope)
     else:
         with pytest.raises(KernelError):
+            check_expressions(query, scope)
+
+
+def test_of_too_many_strata_or_cells_none_is_measured() -> None:
+    """Memory is taken for every stratum, whichever few are measured."""
+    scope, values = Scope(SCAN, contract(COLUMNS)), tuple(map(str, range(1_500)))
+    many = (a.Key(a.Col("s"), values), a.Key(a.Col("s"), values[::-1]))
+    for query in (a.Count(SCAN, many, within=(0,)), a.Count(SCAN, (), many)):
+        with pytest.raises(Refused, match="more than 2000000 cells"):
             check_expressions(query, scope)

@@ -235,7 +235,8 @@ def pool_levels(
     width = max(recipe.width, 1e-9)
 
     def values_and_noise(figures: BoundedFigures, of_nothing: float) -> tuple[Array, Array]:
-        is_known = np.isfinite(figures.values) & np.isfinite(figures.half_widths)
+        # Of a quantile that may lie anywhere in half of the domain, noise chose the value.
+        is_known = np.isfinite(figures.values) & (figures.half_widths < width / 2)
         variance = (np.where(is_known, figures.half_widths, 0.0) / z) ** 2
         values = np.where(is_known, figures.values, recipe.middle)
         return values, np.where(is_known, variance, of_nothing)

@@ -21,7 +21,7 @@ from sqlpriv.kernel.terms.algebra import Asked, Distinct
 from sqlpriv.kernel.terms.contract import Type
 from sqlpriv.kernel.terms.release import Release
 from sqlpriv.plan.aggregates.rewrites import Recipe
-from sqlpriv.plan.computed_columns import OWN_WEIGHT, PLAIN
+from sqlpriv.plan.cells.computed_columns import OWN_WEIGHT, PLAIN
 from sqlpriv.plan.plan import GroupingSet, Output
 from sqlpriv.system import arrow
 

@@ -13,7 +13,7 @@ import duckdb
 import pyarrow as pa
 
 from sqlpriv.errors import Refused
-from sqlpriv.plan.computed_columns import GROUP, POPULATION, STRATUM, SUMMED, aggregates_in
+from sqlpriv.plan.cells.computed_columns import GROUP, POPULATION, STRATUM, SUMMED, aggregates_in
 from sqlpriv.plan.output_half_widths import half_width, number_ends
 from sqlpriv.plan.plan import Output
 from sqlpriv.statements import sql

@@ -18,7 +18,7 @@ from sqlpriv.answer import means
 from sqlpriv.answer.intervals.estimate import Estimate
 from sqlpriv.answer.means import Moments
 from sqlpriv.plan.aggregates.rewrites import Recipe
-from sqlpriv.plan.computed_columns import aggregates_in
+from sqlpriv.plan.cells.computed_columns import aggregates_in
 from sqlpriv.plan.notices import listing
 from sqlpriv.plan.output_half_widths import uncertain_divisors
 from sqlpriv.plan.plan import Output

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from sqlpriv.plan.computed_columns import AGGREGATE, HALF
+from sqlpriv.plan.cells.computed_columns import AGGREGATE, HALF
 from sqlpriv.plan.plan import Output
 from sqlpriv.statements import tree as t
 from sqlpriv.system import arrow

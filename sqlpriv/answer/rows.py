@@ -48,7 +48,7 @@ from sqlpriv.answer.stratum_weights import align_weights
 from sqlpriv.errors import DataError, Refused
 from sqlpriv.kernel.terms.release import Release
 from sqlpriv.plan.aggregates.rewrites import Recipe
-from sqlpriv.plan.computed_columns import (
+from sqlpriv.plan.cells.computed_columns import (
     AGGREGATE,
     GROUP,
     HALF,
@@ -57,7 +57,7 @@ from sqlpriv.plan.computed_columns import (
     SUMMED,
     aggregates_in,
 )
-from sqlpriv.plan.group_keys import Dimension
+from sqlpriv.plan.cells.dimensions import Dimension
 from sqlpriv.plan.notices import null_rule
 from sqlpriv.plan.output_half_widths import has_half_width
 from sqlpriv.plan.plan import GroupingSet, Output, Plan

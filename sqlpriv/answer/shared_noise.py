@@ -24,7 +24,7 @@ import pyarrow as pa
 from sqlpriv.answer.aggregate_columns import CellFigures
 from sqlpriv.answer.means import Array, Moments
 from sqlpriv.plan.aggregates.rewrites import Recipe
-from sqlpriv.plan.computed_columns import SHIFTS, needs_shifts
+from sqlpriv.plan.cells.computed_columns import SHIFTS, needs_shifts
 from sqlpriv.plan.plan import GroupingSet, Output
 from sqlpriv.system import arrow
 

@@ -12,7 +12,7 @@ from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.plan.aggregates.quantile_method import level_error, reach_of_unit
 from sqlpriv.plan.aggregates.rewrites import Recipe
-from sqlpriv.plan.computed_columns import GROUP, STRATUM, aggregates_in
+from sqlpriv.plan.cells.computed_columns import GROUP, STRATUM, aggregates_in
 from sqlpriv.plan.plan import Output, Plan
 from sqlpriv.plan.pricing.predictions import predict_threshold
 from sqlpriv.plan.pricing.statement import half_width

@@ -9,7 +9,7 @@ from functools import reduce
 from typing import NamedTuple
 
 from sqlpriv.plan.aggregates.calls import Aggregate
-from sqlpriv.plan.computed_columns import (
+from sqlpriv.plan.cells.computed_columns import (
     AGGREGATE,
     END,
     HALF,

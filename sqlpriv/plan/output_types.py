@@ -9,11 +9,12 @@ from functools import partial
 import pyarrow as pa
 
 from sqlpriv.kernel.terms.contract import Type, Value
-from sqlpriv.plan.aggregates.calls import KINDS, Aggregate, is_aggregate, read_aggregate
-from sqlpriv.plan.computed_columns import AGGREGATE, GROUP, STRATUM
+from sqlpriv.plan.aggregates.aggregate_names import KINDS
+from sqlpriv.plan.aggregates.calls import Aggregate, is_aggregate, read_aggregate
+from sqlpriv.plan.cells.computed_columns import AGGREGATE, GROUP, STRATUM
+from sqlpriv.plan.cells.dimensions import Dimension
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.facts.engine_types import engine_types, shape_type
-from sqlpriv.plan.group_keys import Dimension
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.keywords import SAME_QUOTIENT
 from sqlpriv.statements.traverse import walk

@@ -13,23 +13,18 @@ from functools import cached_property, reduce
 from sqlpriv.errors import Refused, meant_among
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Column, Type
-from sqlpriv.plan.aggregates.calls import (
-    KINDS,
-    Aggregate,
-    aggregate_calls,
-    is_aggregate,
-    read_aggregate,
-)
+from sqlpriv.plan.aggregates.aggregate_names import KINDS
+from sqlpriv.plan.aggregates.calls import Aggregate, aggregate_calls, is_aggregate, read_aggregate
 from sqlpriv.plan.aggregates.moment_formulas import formula_of
 from sqlpriv.plan.aggregates.quantile_levels import RANKED
 from sqlpriv.plan.aggregates.rewrites import MOST_OF_WHOLE_SUM
-from sqlpriv.plan.computed_columns import AGGREGATE, GROUP, LIST, POPULATION, STRATUM, SUMMED
-from sqlpriv.plan.existing_combinations import ColumnsOfKeys
+from sqlpriv.plan.cells.columns_of_keys import ColumnsOfKeys
+from sqlpriv.plan.cells.computed_columns import AGGREGATE, GROUP, LIST, POPULATION, STRATUM, SUMMED
+from sqlpriv.plan.cells.dimensions import Dimension
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.columns import missing_column
 from sqlpriv.plan.expressions.facts.public_engine import is_function
 from sqlpriv.plan.expressions.literal_types import refuse
-from sqlpriv.plan.group_keys import Dimension
 from sqlpriv.plan.output_half_widths import half_width, shared_releases
 from sqlpriv.plan.output_types import NumberKinds
 from sqlpriv.plan.relations.kept_public_rows import refuse_public_aggregate

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Price, Rho
 from sqlpriv.kernel.terms.release import Measurement
-from sqlpriv.plan import group_keys
 from sqlpriv.plan.aggregates.estimators import StatementOptions
-from sqlpriv.plan.aggregates.mean_rounds import MeanRounds
+from sqlpriv.plan.aggregates.means.mean_rounds import MeanRounds
 from sqlpriv.plan.aggregates.rewrites import Recipe
-from sqlpriv.plan.computed_columns import GROUP, STRATUM
-from sqlpriv.plan.existing_combinations import Existing
+from sqlpriv.plan.cells import dimensions, group_keys
+from sqlpriv.plan.cells.computed_columns import GROUP, STRATUM
+from sqlpriv.plan.cells.computed_combinations import Existing
 from sqlpriv.plan.output_half_widths import SharedReleases
 from sqlpriv.statements import tree as t
 
@@ -61,8 +61,8 @@ class Output:
 
     names: tuple[str, ...]
     items: tuple[t.Node, ...]
-    strata: tuple[group_keys.Dimension, ...]
-    groups: tuple[group_keys.Dimension, ...]
+    strata: tuple[dimensions.Dimension, ...]
+    groups: tuple[dimensions.Dimension, ...]
     marginals: tuple[GroupingSet, ...]
     having: t.Node | None = None
     order_by: tuple[t.Order, ...] = ()

@@ -16,18 +16,20 @@ from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Budget, Price, Rho
 from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.kernel.terms.release import Measurement
-from sqlpriv.plan import computed_columns, group_keys, output_half_widths, outputs
+from sqlpriv.plan import output_half_widths, outputs
 from sqlpriv.plan.aggregates.contribution_clamps import clamp_contributions
 from sqlpriv.plan.aggregates.estimators import (
     StatementOptions,
     read_statement_options,
     resolve_auto_share,
 )
-from sqlpriv.plan.aggregates.mean_rounds import MeanRounds, order_rounds
+from sqlpriv.plan.aggregates.means.mean_rounds import MeanRounds, order_rounds
 from sqlpriv.plan.aggregates.price_shares import Paid, share_price
 from sqlpriv.plan.aggregates.rewrites import GroupedRows, Recipe
 from sqlpriv.plan.aggregates.rows_left_out import units_by_rows
-from sqlpriv.plan.existing_combinations import ColumnsOfKeys, existing_combinations
+from sqlpriv.plan.cells import computed_columns, group_keys
+from sqlpriv.plan.cells.columns_of_keys import ColumnsOfKeys
+from sqlpriv.plan.cells.existing_combinations import existing_combinations
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.grouping_sets import (

@@ -13,7 +13,7 @@ from sqlpriv.answer.rounds import clipping_loss, tail_model
 from sqlpriv.answer.rounds.histogram.pooled_histogram import TWO_DOUBLINGS, smooth_histogram
 from sqlpriv.answer.rounds.histogram.slow_tails import no_tails
 from sqlpriv.answer.rounds.histogram.tail_constants import SLOWEST_FALL
-from sqlpriv.plan.aggregates.mean_bins import bin_edges
+from sqlpriv.plan.aggregates.means.mean_bins import bin_edges
 from sqlpriv.plan.pricing.tuned_constants import FINE_SECTIONS
 
 SIGMA = 55.0

@@ -17,7 +17,7 @@ from sqlpriv.answer.means import Moments
 from sqlpriv.answer.rounds import tail_model
 from sqlpriv.answer.rounds.histogram import pooled_histogram, slow_tails, tail_constants
 from sqlpriv.answer.rounds.histogram.pooled_bins import BinEnds, excess_above
-from sqlpriv.plan.aggregates import mean_bins
+from sqlpriv.plan.aggregates.means import mean_bins
 from sqlpriv.plan.pricing.tuned_constants import SECTIONS
 from sqlpriv.session.session import Session
 

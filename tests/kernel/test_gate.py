@@ -42,7 +42,7 @@ from sqlpriv.kernel.terms.budget import Budget, Epsilon, Price, Rho
 from sqlpriv.kernel.terms.contract import Categories, Interval, TableFacts, Type
 from sqlpriv.kernel.terms.release import Measurement
 from sqlpriv.kernel.vault import Kernel
-from sqlpriv.plan.aggregates.mean_bins import bin_edges
+from sqlpriv.plan.aggregates.means.mean_bins import bin_edges
 from sqlpriv.plan.pricing.predictions import predict_measurements
 from sqlpriv.session.commands.declare import domain_body
 

@@ -25,7 +25,8 @@ from sqlpriv.errors import BudgetExhausted
 from sqlpriv.kernel.terms.algebra import Asked, shape
 from sqlpriv.kernel.terms.budget import Epsilon
 from sqlpriv.kernel.terms.release import Measurement, Release
-from sqlpriv.plan.aggregates.mean_rounds import MeanRounds, count_query, histogram
+from sqlpriv.plan.aggregates.means.mean_queries import count_query, histogram
+from sqlpriv.plan.aggregates.means.mean_rounds import MeanRounds
 from sqlpriv.session.access.result import Result
 from sqlpriv.session.session import Session
 

@@ -23,13 +23,8 @@ from sqlpriv.answer.means import Moments
 from sqlpriv.answer.rounds import clipped_mean, coinpress
 from sqlpriv.kernel.terms.algebra import Asked
 from sqlpriv.kernel.terms.release import Measurement, Release
-from sqlpriv.plan.aggregates.mean_rounds import (
-    MeanRounds,
-    count_query,
-    first_rounds,
-    histogram,
-    prices_paid,
-)
+from sqlpriv.plan.aggregates.means.mean_queries import count_query, histogram
+from sqlpriv.plan.aggregates.means.mean_rounds import MeanRounds, first_rounds, prices_paid
 from sqlpriv.plan.aggregates.rewrites import Recipe
 
 Measure = Callable[[Sequence[Measurement]], tuple[Release, ...]]

@@ -40,14 +40,8 @@ from sqlpriv.kernel.terms.algebra import Asked
 from sqlpriv.kernel.terms.budget import Rho
 from sqlpriv.kernel.terms.release import Release
 from sqlpriv.plan.aggregates.estimators import is_too_narrow
-from sqlpriv.plan.aggregates.mean_rounds import (
-    MeanRounds,
-    cell_view,
-    count_query,
-    histogram,
-    plain_sums,
-    quantile_rounds,
-)
+from sqlpriv.plan.aggregates.means.mean_queries import cell_view, count_query, histogram
+from sqlpriv.plan.aggregates.means.mean_rounds import MeanRounds, plain_sums, quantile_rounds
 from sqlpriv.plan.aggregates.rewrites import Recipe
 from sqlpriv.plan.pricing.statement import half_width
 from sqlpriv.plan.pricing.tuned_constants import (

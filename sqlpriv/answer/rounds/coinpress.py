@@ -32,14 +32,8 @@ import numpy as np
 from sqlpriv.answer.means import Array, Moments
 from sqlpriv.kernel.terms.algebra import Asked
 from sqlpriv.kernel.terms.release import Measurement, Release
-from sqlpriv.plan.aggregates.mean_rounds import (
-    Bounds,
-    MeanRounds,
-    count_query,
-    rounds_of,
-    scaled_sum,
-    squared_sum,
-)
+from sqlpriv.plan.aggregates.means.mean_queries import Bounds, count_query, scaled_sum, squared_sum
+from sqlpriv.plan.aggregates.means.mean_rounds import MeanRounds, rounds_of
 from sqlpriv.plan.pricing.statement import half_width
 
 if TYPE_CHECKING:

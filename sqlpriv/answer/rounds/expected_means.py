@@ -31,14 +31,9 @@ from sqlpriv.kernel.terms.algebra import Asked, Sum
 from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.kernel.terms.release import Measurement, Release
 from sqlpriv.plan.aggregates.estimators import is_too_narrow
-from sqlpriv.plan.aggregates.mean_bins import bin_grid
-from sqlpriv.plan.aggregates.mean_rounds import (
-    MeanRounds,
-    cell_view,
-    count_query,
-    histogram,
-    quantile_rounds,
-)
+from sqlpriv.plan.aggregates.means.mean_bins import bin_grid
+from sqlpriv.plan.aggregates.means.mean_queries import cell_view, count_query, histogram
+from sqlpriv.plan.aggregates.means.mean_rounds import MeanRounds, quantile_rounds
 from sqlpriv.plan.aggregates.rewrites import Recipe
 from sqlpriv.plan.pricing.tuned_constants import HISTOGRAM_SHARE, HISTOGRAM_SHARES, WIDE
 

@@ -22,8 +22,9 @@ from sqlpriv.answer.rounds.histogram.tail_constants import NOISE_STEPS
 from sqlpriv.answer.rounds.tail_model import Tails, estimate_tails
 from sqlpriv.kernel.terms.budget import Price, Rho
 from sqlpriv.kernel.terms.release import Measurement, Release
-from sqlpriv.plan.aggregates.mean_bins import bin_grid
-from sqlpriv.plan.aggregates.mean_rounds import MeanRounds, clipped_sum, clipped_sum_of_all
+from sqlpriv.plan.aggregates.means.mean_bins import bin_grid
+from sqlpriv.plan.aggregates.means.mean_queries import clipped_sum, clipped_sum_of_all
+from sqlpriv.plan.aggregates.means.mean_rounds import MeanRounds
 from sqlpriv.plan.aggregates.rewrites import Recipe
 from sqlpriv.plan.pricing.split import split_statement_price
 from sqlpriv.plan.pricing.statement import half_width

@@ -14,13 +14,13 @@ from sqlpriv.interfaces.cli.connecting import ChosenVault, connecting
 from sqlpriv.interfaces.cli.failure import fail
 
 if TYPE_CHECKING:
-    from sqlpriv.interfaces.display.report_page import ReportFacts
+    from sqlpriv.interfaces.display.report.report_page import ReportFacts
     from sqlpriv.session.session_like import SessionLike
 
 
 def report_facts(session: SessionLike) -> ReportFacts:
     """Returns what a report tells, asked with a session's rights; nothing is charged."""
-    from sqlpriv.interfaces.display.report_page import ReportFacts
+    from sqlpriv.interfaces.display.report.report_page import ReportFacts
     from sqlpriv.statements import quote_name
 
     def rows(sql: str) -> list[dict[str, Any]]:
@@ -60,7 +60,7 @@ def report(vault: ChosenVault, page: Path) -> None:
     plain words and pictures. It needs no network, follows the reader's choice of light or dark,
     and can be printed.
     """
-    from sqlpriv.interfaces.display.report_page import report_page
+    from sqlpriv.interfaces.display.report.report_page import report_page
     from sqlpriv.system.database_files import refuse_database
     from sqlpriv.system.whole_files import building, into_place
 

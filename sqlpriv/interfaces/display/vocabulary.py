@@ -93,7 +93,7 @@ SCALARS = (
 @cache
 def functions() -> tuple[str, ...]:
     """The functions of private queries; asked late, because the planner takes a while to load."""
-    from sqlpriv.plan.aggregates.calls import KINDS
+    from sqlpriv.plan.aggregates.aggregate_names import KINDS
 
     return tuple(sorted(f"{n.upper()}(" for n in (*KINDS, *SCALARS) if n != "count_star"))
 

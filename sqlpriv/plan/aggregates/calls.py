@@ -14,83 +14,29 @@ from dataclasses import dataclass, replace
 
 from sqlpriv.errors import meant_among
 from sqlpriv.kernel.terms import algebra as a
-from sqlpriv.kernel.terms.contract import MAX_INTEGER, Number, Type, Value
-from sqlpriv.plan.aggregates.moment_formulas import FORMULAS, SAME_AS
+from sqlpriv.kernel.terms.contract import Number, Type, Value
+from sqlpriv.plan.aggregates.aggregate_names import (
+    ANSWERED,
+    COUNT_GROUPS,
+    ESTIMATORS,
+    KINDS,
+    POOLED,
+    POOLED_INSTEAD,
+    REFUSED,
+)
+from sqlpriv.plan.aggregates.public_bounds import public_bounds
 from sqlpriv.plan.aggregates.quantile_levels import DISCRETE, RANKED, requested_rank
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.facts.conditions import truths_as_numbers, whole_identities
 from sqlpriv.plan.expressions.facts.dates import number_of_moment
 from sqlpriv.plan.expressions.facts.public_engine import is_function
-from sqlpriv.plan.expressions.facts.value_facts import Shape
 from sqlpriv.plan.expressions.literal_types import refuse
-from sqlpriv.statements import alter_text, default_name
+from sqlpriv.statements import default_name
 from sqlpriv.statements import tree as t
-from sqlpriv.statements.keywords import words
 from sqlpriv.statements.traverse import walk
 
-KINDS = {
-    "count": "count",
-    "count_star": "count",
-    "count_if": "count",
-    "countif": "count",
-    "sum": "sum",
-    "avg": "mean",
-    "mean": "mean",
-    "variance": "variance",
-    "var_samp": "variance",
-    "var_pop": "variance",
-    "stddev": "stddev",
-    "stddev_samp": "stddev",
-    "stddev_pop": "stddev",
-    **dict.fromkeys(("median", "min", "max", "mode", *RANKED), "level"),
-}
-
-ESTIMATORS = ("laplace", "gaussian", "coinpress", "quantile", "pooled")
-"""What `AVG(x USING …)` and `SUM(x USING …)` may name; see `plan.estimators`."""
-POOLED = ("variance", "stddev", "level")
-"""Other kinds of aggregates whose strata `USING pooled` draws together."""
-POOLED_INSTEAD = (
-    "write AVG(CASE WHEN … THEN 1 ELSE 0 END USING pooled), a share of a stratum's rows"
-)
-"""Of counts and modes, whose strata cannot be drawn together: a mean that says it, and can."""
-
-_HISTOGRAM = "a histogram shows it: SELECT x // 10 AS bin, COUNT(*) FROM t GROUP BY bin"
-_FIRST_GROUP = "of groups it is known: SELECT y FROM t GROUP BY y ORDER BY {}(x) {} LIMIT 1"
-_GROUPS = "count the groups instead: SELECT x, COUNT(*) FROM t GROUP BY x"
-_LISTS = (
-    "list(DISTINCT x) has the listed values that occur, histogram(x) their counts, and answers can "
-    "be a list: SELECT list(x ORDER BY x) FROM (SELECT x, COUNT(*) AS n FROM t GROUP BY x)"
-)
-_AGGREGATES = "COUNT, SUM, AVG, VARIANCE, STDDEV, MEDIAN, MIN, MAX and MODE can be asked for"
-_RATIO = "build it from SUM and COUNT, as in SUM(x * y) / COUNT(*)"
 NUMBERS_OF_MOMENTS = {Type.DATE: "days", Type.TIMESTAMP: "micros"}
 """Quantiles of moments are found among their numbers: of days, or of microseconds since 1970."""
-REFUSED = {
-    **dict.fromkeys(("mad", "histogram"), _HISTOGRAM),
-    **dict.fromkeys(("arg_max", "max_by"), _FIRST_GROUP.format("MAX", "DESC")),
-    **dict.fromkeys(("arg_min", "min_by"), _FIRST_GROUP.format("MIN", "ASC")),
-    **dict.fromkeys(words("list array_agg string_agg group_concat listagg"), _LISTS),
-    **dict.fromkeys(words("json_group_array json_group_object json_agg json_object_agg"), _LISTS),
-    **dict.fromkeys(("entropy", "approx_top_k"), _GROUPS),
-    **dict.fromkeys(
-        ("product", *FORMULAS, *SAME_AS, "approx_count_distinct"),
-        _RATIO,
-    ),
-    **dict.fromkeys(
-        (
-            "any_value",
-            "first",
-            "last",
-            "arbitrary",
-            "bool_and",
-            "bool_or",
-            "bit_and",
-            "bit_or",
-            "bit_xor",
-        ),
-        _AGGREGATES,
-    ),
-}
 
 
 @dataclass(frozen=True)
@@ -166,7 +112,7 @@ def read_aggregate(call: t.FunctionCall, binder: Binder) -> Aggregate:
     if kind == "level" and arg is not None and of is not None:
         return _read_level(call, arg, of, binder)
     if kind != "count" and of is not None and arg is not None:
-        bounds = _public_bounds(call, arg, of, binder)
+        bounds = public_bounds(call, arg, of, binder)
     else:
         bounds = (0, 0)
     digits = binder.shape(call, of).digits if kind == "sum" and of is not None else None
@@ -194,13 +140,13 @@ def _read_level(call: t.FunctionCall, arg: t.Node, of: a.Expr, binder: Binder) -
     """Returns a quantile, which needs bounds, or a mode, which needs a list of values."""
     shape, ranked = binder.shape(arg, of), requested_rank(call)
     if ranked is None and (shape.values is None or shape.type is Type.REAL):
-        raise refuse(call, "MODE needs a public list of its argument's values", _GROUPS)
+        raise refuse(call, "MODE needs a public list of its argument's values", COUNT_GROUPS)
     values = shape.values
     if ranked and shape.type in NUMBERS_OF_MOMENTS:
         of = a.Call(NUMBERS_OF_MOMENTS[shape.type], (of,))
         numbers = [number_of_moment(value) for value in values or () if value is not None]
         values = tuple(numbers) or None
-    bounds = _public_bounds(call, arg, of, binder) if ranked else (0, 0)
+    bounds = public_bounds(call, arg, of, binder) if ranked else (0, 0)
     if call.filter is not None:
         of = _apply_filter(call.filter, of, binder)
     if call.using and shape.type in NUMBERS_OF_MOMENTS:
@@ -243,12 +189,14 @@ def _counts_all(call: t.FunctionCall, arg: t.Node, binder: Binder) -> bool:
 def _check_form(call: t.FunctionCall) -> None:
     """Refuses what no private aggregate can have."""
     if call.name not in KINDS:
-        hint = REFUSED.get(call.name) or meant_among(call.name, KINDS) + _AGGREGATES
+        hint = REFUSED.get(call.name) or meant_among(call.name, KINDS) + ANSWERED
         is_unknown = call.name not in REFUSED and not is_function(call.name)
         what = "is no function" if is_unknown else "has no private counterpart"
         raise refuse(call, f"{call.name.upper()} {what}", hint)
     if call.distinct and call.name != "count":
-        raise refuse(call, f"{call.name.upper()}(DISTINCT …) has no private counterpart", _GROUPS)
+        raise refuse(
+            call, f"{call.name.upper()}(DISTINCT …) has no private counterpart", COUNT_GROUPS
+        )
     kind, is_pooled = KINDS[call.name], call.using == "pooled" and call.name != "mode"
     has_estimators = kind in ("mean", "sum") and call.using in ESTIMATORS
     if call.using and not has_estimators and not (is_pooled and kind in POOLED):
@@ -289,59 +237,3 @@ def _apply_filter(predicate: t.Node, of: a.Expr | None, binder: Binder) -> a.Exp
     test = binder.bind_predicate(predicate, "FILTER")
     value: a.Expr = a.Lit(1, Type.INTEGER) if of is None else of
     return a.Case(((test, value),), a.Lit(None, binder.shape(predicate, value).type))
-
-
-def _hint_of_moments(call: t.FunctionCall, arg: t.Node, type_: Type) -> str:
-    """Returns what to write for an aggregate of dates or moments that is not answered."""
-    name = default_name(t.Item(arg))
-    if type_ is Type.TIME:
-        minutes = f"hour({name}) * 60 + minute({name})"
-        return f"count minutes: {call.name.upper()}({minutes})"
-    return f"count from a day on: {call.name.upper()}(date_diff('day', DATE '2024-01-01', {name}))"
-
-
-def _public_bounds(
-    call: t.FunctionCall, arg: t.Node, of: a.Expr, binder: Binder
-) -> tuple[Number, Number]:
-    """Returns the finite public bounds of what is added up, or refuses, naming what to declare."""
-    shape, name = binder.shape(arg, of), call.name.upper()
-    if shape.type is Type.BOOLEAN:
-        raise refuse(
-            call,
-            f"{name} needs numbers, and this is a condition",
-            "write COUNT(*) FILTER (WHERE condition)",
-        )
-    if shape.type not in (Type.INTEGER, Type.REAL):
-        is_moment = shape.type in (Type.DATE, Type.TIMESTAMP, Type.TIME)
-        hint = _hint_of_moments(call, arg, shape.type) if is_moment else _GROUPS
-        raise refuse(call, f"{name} needs numbers, not {shape.type} values", hint)
-    if shape.lower is None or shape.upper is None:
-        raise refuse(
-            call, f"{name} needs public bounds of its argument", _declaration_hint(arg, binder)
-        )
-    if max(abs(shape.lower), abs(shape.upper)) >= MAX_INTEGER:
-        raise refuse(
-            call,
-            f"the bounds of the argument of {name} go beyond ±2^62",
-            "narrow the declared domains, or clamp: LEAST(GREATEST(x, low), high)",
-        )
-    return shape.lower, shape.upper
-
-
-def _declaration_hint(arg: t.Node, binder: Binder) -> str:
-    """Returns the declaration to run: for the first column without bounds in the argument."""
-    for part in walk(arg):
-        if isinstance(part, t.Name) and binder.names_column(part):
-            column = binder.column_of(part)
-            shape, (table, column) = binder.scope.get(column.lower()), binder.home_of(column)
-            if shape is None or _lacks_bounds(shape):
-                return (
-                    f"the owner runs {alter_text(table, column)} "
-                    "SET PRIVACY DOMAIN BETWEEN (low, high)"
-                )
-    return "clamp it: LEAST(GREATEST(x, low), high)"
-
-
-def _lacks_bounds(shape: Shape) -> bool:
-    bounded = (Type.INTEGER, Type.REAL, Type.DATE, Type.TIMESTAMP)
-    return shape.type in bounded and shape.lower is None

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from sqlpriv.kernel.terms.contract import PrivacyUnit
-from sqlpriv.plan.aggregates.calls import KINDS
+from sqlpriv.plan.aggregates.aggregate_names import KINDS
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.statements import default_name

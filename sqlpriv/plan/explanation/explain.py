@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sqlpriv.kernel.terms.algebra import Asked, Count, Distinct, Level
 from sqlpriv.kernel.terms.budget import Price, Rho
 from sqlpriv.plan.aggregates.cost_of_strata import population_cost, share_for, stratum_cost
-from sqlpriv.plan.aggregates.mean_rounds import round_templates
+from sqlpriv.plan.aggregates.means.mean_rounds import round_templates
 from sqlpriv.plan.aggregates.price_shares import Paid
 from sqlpriv.plan.aggregates.quantile_method import rank_error
 from sqlpriv.plan.explanation.output_errors import (

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from sqlpriv.kernel.terms.algebra import Key
 from sqlpriv.kernel.terms.budget import Price, Rho
 from sqlpriv.plan.aggregates.estimators import half_interval, is_too_narrow
-from sqlpriv.plan.aggregates.mean_rounds import round_templates
+from sqlpriv.plan.aggregates.means.mean_rounds import round_templates
 from sqlpriv.plan.aggregates.price_shares import Paid, coefficients
 from sqlpriv.plan.aggregates.rewrites import Recipe
-from sqlpriv.plan.computed_columns import AGGREGATE
+from sqlpriv.plan.cells.computed_columns import AGGREGATE
 from sqlpriv.plan.plan import GroupingSet, Output, Plan
 from sqlpriv.plan.pricing.display import epsilon_shown
 from sqlpriv.statements import sql

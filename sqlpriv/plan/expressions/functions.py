@@ -10,7 +10,6 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from sqlpriv.errors import meant_among
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Type
 from sqlpriv.kernel.terms.operations import MAX_SCALE
@@ -26,6 +25,12 @@ from sqlpriv.plan.expressions.moment_lists import (
     bind_time_bucket,
     format_of_letters,
 )
+from sqlpriv.plan.expressions.row_functions import (
+    ONE_NUMBER,
+    OPERATORS,
+    WHOLE_VALUES,
+    function_hint,
+)
 from sqlpriv.plan.expressions.time_zones import bind_time_zone
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.keywords import REAL_AVERAGE, REAL_QUOTIENT, WHOLE_AVERAGE, WHOLE_QUOTIENT
@@ -35,63 +40,6 @@ if TYPE_CHECKING:
     from sqlpriv.plan.expressions.binder import Binder
 
 MAX_BUCKETS = 1000
-_SAME_NAMES = "abs cbrt ceil exp floor ln log10 log2 sign sqrt trunc"
-ONE_NUMBER = {
-    **{name: name for name in _SAME_NAMES.split()},
-    "@": "abs",
-    "ceiling": "ceil",
-    "log": "log10",
-}
-OPERATORS = {"mod": "%", "fmod": "%", "divide": "//", "add": "+", "subtract": "-", "multiply": "*"}
-
-_PATTERN = "the pattern is a literal, as in name LIKE 'a%'"
-_TEXT = "compare whole values: region IN ('north', 'south'), or CASE region WHEN 'north' THEN …"
-HINTS = {
-    **dict.fromkeys(
-        (
-            "||",
-            "concat",
-            "lower",
-            "upper",
-            "regexp_matches",
-            "suffix",
-            "length",
-            "trim",
-            "replace",
-            "left",
-            "right",
-            "~",
-            "similar_to",
-            "glob",
-        ),
-        _TEXT,
-    ),
-    **dict.fromkeys(("like", "ilike", "contains", "starts_with", "prefix"), _PATTERN),
-    **dict.fromkeys(("substring", "substr"), "write SUBSTRING(x, start, length) with numbers"),
-    "date_trunc": "write date_trunc('month', d)",
-    **dict.fromkeys(("date_diff", "datediff"), "write date_diff('day', first, last)"),
-    **dict.fromkeys(
-        ("now", "current_timestamp", "get_current_timestamp"),
-        "write current_date or date_trunc('day', now()): with the time of day every asking is a new"
-        " question, and paid anew",
-    ),
-    **dict.fromkeys(("make_date", "make_timestamp"), "write date_trunc('month', d)"),
-    "to_char": "write strftime(d, '%Y-%m'), or SET privacy_dialect = 'postgres'",
-    "<<": "write x * 2 for x << 1",
-    ">>": "write x // 2 for x >> 1",
-    "random": "noise is added by the kernel, never by the statement",
-}
-_KNOWN = (
-    "row expressions know + - * / // %, comparisons, AND/OR/NOT, IN, BETWEEN, IS NULL, CASE, IF, "
-    "COALESCE, NULLIF, LEAST, GREATEST, abs, floor, ceil, round, sqrt, ln, exp, pow, date parts; "
-    "any function of columns with declared lists of values"
-)
-_OTHERS = ("coalesce", "round", "pow", "year", "month", "count", "sum", "avg", "median")
-
-
-def function_hint(name: str) -> str:
-    """Returns what to write instead of a function or operator that rows cannot have."""
-    return HINTS.get(name) or meant_among(name, (*ONE_NUMBER, *_OTHERS)) + _KNOWN
 
 
 def bind_call(binder: Binder, node: t.FunctionCall) -> a.Expr:
@@ -215,7 +163,7 @@ def _text_function(binder: Binder, node: t.Node, name: str, arg: t.Node) -> a.Ex
     if (shape := binder.shape(arg, expr)).type is not Type.TEXT:
         raise refuse(node, f"{name} takes text, not {shape.type}", "write the value as it is")
     if shape.values is not None:
-        raise refuse(node, f"{name} is evaluated over the list", _TEXT)
+        raise refuse(node, f"{name} is evaluated over the list", WHOLE_VALUES)
     return a.Call(_TEXTS.get(name, name), (expr,))
 
 

@@ -8,7 +8,6 @@ from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Type
 from sqlpriv.kernel.terms.operations import MAX_SCALE
 from sqlpriv.plan.expressions.facts.conditions import flatten
-from sqlpriv.plan.expressions.functions import function_hint
 from sqlpriv.plan.expressions.literal_types import (
     coerce_literal,
     coerce_uuid,
@@ -17,6 +16,7 @@ from sqlpriv.plan.expressions.literal_types import (
     refuse,
 )
 from sqlpriv.plan.expressions.moment_functions import bind_duration, days_between
+from sqlpriv.plan.expressions.row_functions import function_hint
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.traverse import fold_constant
 

@@ -14,7 +14,7 @@ from sqlpriv.plan.expressions.columns import is_zoned
 from sqlpriv.plan.expressions.facts.conditions import whole_identities
 from sqlpriv.plan.expressions.facts.value_facts import Shape, union_of
 from sqlpriv.plan.expressions.literal_types import refuse
-from sqlpriv.plan.relations.named_rows import Naming, Rows, rename_columns
+from sqlpriv.plan.relations.joins.named_rows import Naming, Rows, rename_columns
 from sqlpriv.plan.relations.per_unit import Folding, group_keys_of
 from sqlpriv.statements import default_name
 from sqlpriv.statements import tree as t

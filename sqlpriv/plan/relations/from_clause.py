@@ -30,19 +30,16 @@ from sqlpriv.plan.relations.derived_tables import (
     star_columns,
     unite,
 )
-from sqlpriv.plan.relations.filter_placement import (
-    join_rows,
-    place_filter,
-    with_connected_joins,
-)
-from sqlpriv.plan.relations.kept_public_rows import check_kept_rows
-from sqlpriv.plan.relations.named_rows import (
+from sqlpriv.plan.relations.joins.filter_placement import join_rows, place_filter
+from sqlpriv.plan.relations.joins.join_order import with_connected_joins
+from sqlpriv.plan.relations.joins.named_rows import (
     Naming,
     Rows,
     combine_sides,
     conjunction,
     with_unit_equalities,
 )
+from sqlpriv.plan.relations.kept_public_rows import check_kept_rows
 from sqlpriv.plan.relations.per_unit import key_aliases
 from sqlpriv.plan.relations.rows_at_extremes import join_extremes
 from sqlpriv.statements import default_name, tables

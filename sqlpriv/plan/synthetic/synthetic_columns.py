@@ -20,15 +20,16 @@ from sqlpriv.kernel.terms.contract import (
     TableContract,
     Type,
 )
-from sqlpriv.plan import group_keys, outputs
+from sqlpriv.plan import outputs
 from sqlpriv.plan.aggregates.calls import aggregate_calls
+from sqlpriv.plan.cells import group_keys
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.columns import instead_of
 from sqlpriv.plan.expressions.facts.value_facts import Shape, column_scale
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.relations.derived_tables import check_changes
 from sqlpriv.plan.relations.from_clause import FromReader
-from sqlpriv.plan.relations.named_rows import Naming, Rows
+from sqlpriv.plan.relations.joins.named_rows import Naming, Rows
 from sqlpriv.statements import alter_text, default_name
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.aliases import output_aliases

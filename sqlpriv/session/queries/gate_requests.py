@@ -21,12 +21,8 @@ from sqlpriv.kernel.terms.budget import NANO, Budget, Price, Rho
 from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.kernel.terms.release import Measurement, Release
 from sqlpriv.kernel.vault import Kernel, release_of
-from sqlpriv.plan.aggregates.mean_rounds import (
-    clipped_sum_of_all,
-    first_rounds,
-    round_templates,
-    rounds_of,
-)
+from sqlpriv.plan.aggregates.means.mean_queries import clipped_sum_of_all
+from sqlpriv.plan.aggregates.means.mean_rounds import first_rounds, round_templates, rounds_of
 from sqlpriv.plan.aggregates.rewrites import Recipe
 from sqlpriv.plan.explanation.explain import explain, strata_cost_notes
 from sqlpriv.plan.explanation.output_errors import (

@@ -21,8 +21,8 @@ from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.kernel.terms.release import Release
+from sqlpriv.plan.cells.group_keys import SelectedKeys
 from sqlpriv.plan.columns_by_pattern import spell_out_columns
-from sqlpriv.plan.group_keys import SelectedKeys
 from sqlpriv.plan.plan import Plan
 from sqlpriv.plan.planner import plan
 from sqlpriv.plan.pricing.statement import statement_price

@@ -25,7 +25,8 @@ from sqlpriv.kernel.terms.contract import (
     Type,
     Value,
 )
-from sqlpriv.plan.aggregates.calls import KINDS, aggregate_calls
+from sqlpriv.plan.aggregates.aggregate_names import KINDS
+from sqlpriv.plan.aggregates.calls import aggregate_calls
 from sqlpriv.session.access.context import Access
 from sqlpriv.statements import quote_name, tables
 from sqlpriv.statements import tree as t

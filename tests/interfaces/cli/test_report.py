@@ -14,8 +14,8 @@ import pytest
 from click.testing import CliRunner
 
 from sqlpriv.interfaces.cli.main import main
-from sqlpriv.interfaces.display.report_page import ReportFacts, report_page
-from sqlpriv.interfaces.display.spending_picture import spending_picture
+from sqlpriv.interfaces.display.report.report_page import ReportFacts, report_page
+from sqlpriv.interfaces.display.report.spending_picture import spending_picture
 from sqlpriv.session.session import Session
 
 VAULT = """

@@ -20,7 +20,7 @@ from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Rho
 from sqlpriv.kernel.terms.contract import Interval, Type
 from sqlpriv.kernel.terms.release import Measurement
-from sqlpriv.plan.aggregates.mean_bins import bin_edges
+from sqlpriv.plan.aggregates.means.mean_bins import bin_edges
 
 X = a.Col("x")
 WHOLE = a.Bin(X, (1, 5, 20, 100))

@@ -14,7 +14,7 @@ from sqlpriv.kernel.proof.sensitivity import REAL_STEPS, lattice_of
 from sqlpriv.kernel.sql.queries import render
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Interval, Number, TableFacts, Type
-from sqlpriv.plan.aggregates.mean_bins import bin_edges
+from sqlpriv.plan.aggregates.means.mean_bins import bin_edges
 
 SCAN, X = a.Scan("people"), a.Col("x")
 BOUNDED, WINDOWED = TableFacts(bounded=True), TableFacts()

@@ -13,7 +13,7 @@ from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Interval, TableFacts, Type
 from sqlpriv.kernel.terms.operations import check
-from sqlpriv.plan.aggregates.mean_bins import bin_edges
+from sqlpriv.plan.aggregates.means.mean_bins import bin_edges
 
 INTERVALS = [(0.0, 500_000.0), (0.0, 1.0), (3.0, 1e9), (1e9, 1e9 + 10), (0.0, 5e-300), (0.1, 0.7)]
 WHOLE_INTERVALS = [(0, 5), (0, 99), (0, 500_000), (7, 2**40), (0, 2**53 - 1)]

@@ -44,14 +44,9 @@ from sqlpriv.plan.aggregates.estimators import (
     StatementOptions,
     choose_estimator,
 )
-from sqlpriv.plan.aggregates.mean_bins import bin_edges, bin_grid
-from sqlpriv.plan.aggregates.mean_rounds import (
-    cell_view,
-    first_rounds,
-    histogram,
-    rounds_of,
-    scaled_sum,
-)
+from sqlpriv.plan.aggregates.means.mean_bins import bin_edges, bin_grid
+from sqlpriv.plan.aggregates.means.mean_queries import cell_view, histogram, scaled_sum
+from sqlpriv.plan.aggregates.means.mean_rounds import first_rounds, rounds_of
 from sqlpriv.plan.plan import Plan
 from sqlpriv.plan.pricing.tuned_constants import AUTO_COST, FINE_SECTIONS, SECTIONS, WIDE
 

@@ -11,11 +11,8 @@ from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Column, TableContract, Type
 from sqlpriv.kernel.terms.release import Measurement
 from sqlpriv.kernel.vault import Kernel
-from sqlpriv.plan.relations.filter_placement import (
-    join_rows,
-    place_filter,
-    with_connected_joins,
-)
+from sqlpriv.plan.relations.joins.filter_placement import join_rows, place_filter
+from sqlpriv.plan.relations.joins.join_order import with_connected_joins
 
 MakeKernel = Callable[..., Kernel]
 LEFT, RIGHT = a.Scan("people"), a.Scan("people", "r.")

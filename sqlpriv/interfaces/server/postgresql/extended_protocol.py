@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from sqlpriv.interfaces.server.postgresql.encoding import type_numbers as types
 from sqlpriv.interfaces.server.postgresql.encoding import wire
-from sqlpriv.interfaces.server.postgresql.encoding import wire_values as v
 from sqlpriv.interfaces.server.postgresql.encoding.sqlstate import SqlStateError
 from sqlpriv.interfaces.server.postgresql.encoding.wire_parameters import decode
 from sqlpriv.interfaces.server.postgresql.message_sender import MessageSender
@@ -89,7 +89,7 @@ class ExtendedProtocol:
             inferred = await self._connection.run(infer)
             declared = [*oids, *[0] * (len(inferred) - len(oids))]
             oids = [
-                own if own not in (0, v.UNKNOWN) else other
+                own if own not in (0, types.UNKNOWN) else other
                 for own, other in zip(declared, inferred, strict=True)
             ]
         self._statements[name] = PreparedStatement(text, oids, start=start)
@@ -168,7 +168,7 @@ class ExtendedProtocol:
 
     def _describe_cursor(self, name: str) -> None:
         """Tells the columns of a cursor: to PostgreSQL's clients it is a portal of its name."""
-        fields = v.fields(self._connection.answerer.cursors.find(name).table.schema)
+        fields = types.fields(self._connection.answerer.cursors.find(name).table.schema)
         self._sender.send(wire.row_description(fields, [0] * len(fields)))
 
     async def _described_fields(
@@ -185,7 +185,7 @@ class ExtendedProtocol:
         columns = await self._connection.run(
             lambda _, __: self._connection.answerer.describe(sql, values)
         )
-        return v.fields(columns) if columns is not None else []
+        return types.fields(columns) if columns is not None else []
 
     async def _execute(self, body: wire.Body) -> None:
         portal, most = self._portal(body.text()), body.int32()
@@ -206,7 +206,7 @@ class ExtendedProtocol:
         if portal.table is None:
             self._sender.complete(StatementAnswer(None, portal.tag, portal.notices))
             return
-        fields = portal.statement.fields or v.fields(portal.table.schema)
+        fields = portal.statement.fields or types.fields(portal.table.schema)
         if len(fields) != portal.table.num_columns:
             raise SqlStateError("0A000", "the columns are not those that were described")
         count = most if most > 0 else portal.table.num_rows

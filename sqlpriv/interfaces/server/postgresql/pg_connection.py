@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlpriv.errors import DataError, Error, PermissionDenied
+from sqlpriv.interfaces.server.postgresql.encoding import type_numbers as types
 from sqlpriv.interfaces.server.postgresql.encoding import wire
-from sqlpriv.interfaces.server.postgresql.encoding import wire_values as v
 from sqlpriv.interfaces.server.postgresql.encoding.sqlstate import SqlStateError, error_message
 from sqlpriv.interfaces.server.postgresql.extended_protocol import ExtendedProtocol
 from sqlpriv.interfaces.server.postgresql.message_sender import ROWS_AT_ONCE, MessageSender
@@ -150,7 +150,7 @@ class PostgreSqlConnection:
         if answer.table is None:
             self._sender.complete(answer)
             return
-        fields = v.fields(answer.table.schema)
+        fields = types.fields(answer.table.schema)
         formats = [0] * len(fields)
         self._sender.send(wire.row_description(fields, formats))
         portal = Portal(PreparedStatement(sql), (), formats, answer.table)
@@ -223,7 +223,7 @@ class PostgreSqlConnection:
         answer = await self.answer(copy.query, values)
         if answer.table is None:
             raise DataError("COPY takes a query that has rows")
-        fields = v.fields(answer.table.schema)
+        fields = types.fields(answer.table.schema)
         self._sender.send(copy.start(len(fields)))
         head = copy.head(fields)
         if head and copy.form != "binary":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import secrets
 import socket
 import ssl
@@ -14,11 +13,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 
-from sqlpriv.errors import Error, InterfaceError, OperationalError, PermissionDenied
+from sqlpriv.errors import Error, OperationalError, PermissionDenied
 from sqlpriv.interfaces.server.audit_log import Audit
 from sqlpriv.interfaces.server.cancels import Cancels
 from sqlpriv.interfaces.server.postgresql.encoding import wire
 from sqlpriv.interfaces.server.postgresql.encoding.sqlstate import SqlStateError, error_message
+from sqlpriv.interfaces.server.postgresql.listening_address import address_family, parse_address
 from sqlpriv.interfaces.server.postgresql.pg_connection import (
     ConnectionEnds,
     PostgreSqlConnection,
@@ -79,7 +79,9 @@ class PostgreSqlServer:
         host, port = parse_address(listen, tls is not None)
         self._tls = tls_context(tls) if tls else None
         try:
-            self._socket = socket.create_server((host, port), family=_family(host), backlog=64)
+            self._socket = socket.create_server(
+                (host, port), family=address_family(host), backlog=64
+            )
         except OSError as error:
             raise OperationalError(f"{listen} cannot be listened on: {error.strerror}") from None
         self.address: tuple[str, int] = self._socket.getsockname()[:2]
@@ -262,38 +264,6 @@ class PostgreSqlServer:
         self._sessions.end(client)
         with client.lock:
             connection.answerer.close()
-
-
-def parse_address(listen: str, is_encrypted: bool) -> tuple[str, int]:
-    """Returns host and port of HOST:PORT, or of [HOST]:PORT for IPv6.
-
-    >>> parse_address("[::1]:5432", False)
-    ('::1', 5432)
-
-    Raises:
-        InterfaceError: It is none; or it is not encrypted and can be reached from elsewhere.
-    """
-    host, _, port = listen.rpartition(":")
-    host = host.removeprefix("[").removesuffix("]")
-    if not host or not port.isdecimal() or int(port) > 65_535:
-        raise InterfaceError(f"listen on HOST:PORT, as in 127.0.0.1:5432, not on {listen}")
-    if not is_encrypted and not _is_loopback(host):
-        raise InterfaceError(
-            f"without a certificate answers travel in clear, so {host} must be this machine"
-            " (127.0.0.1); give --certificate and --key"
-        )
-    return host, int(port)
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def _family(host: str) -> socket.AddressFamily:
-    return socket.AF_INET6 if ":" in host else socket.AF_INET
 
 
 def _peer(writer: asyncio.StreamWriter) -> str:

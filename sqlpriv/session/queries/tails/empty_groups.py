@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 
 from sqlpriv.answer.tails.noised_columns import TailInput
-from sqlpriv.plan.computed_columns import aggregates_in
+from sqlpriv.plan.cells.computed_columns import aggregates_in
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.keywords import ROWS_ERROR
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pyarrow as pa
 
 from sqlpriv.errors import ProgrammingError, Refused
-from sqlpriv.plan.computed_columns import aggregates_in
+from sqlpriv.plan.cells.computed_columns import aggregates_in
 from sqlpriv.plan.plan import Output
 from sqlpriv.session.queries.tails.computable_text import RunAlone, rescue_tail
 from sqlpriv.statements.keywords import (

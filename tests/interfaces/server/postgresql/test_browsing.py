@@ -8,7 +8,8 @@ import pytest
 import sqlpriv
 from sqlpriv.interfaces.server.postgresql.catalog.catalog_facts import catalog_facts
 from sqlpriv.interfaces.server.postgresql.catalog.pg_catalog import CatalogDatabase
-from sqlpriv.interfaces.server.postgresql.encoding.wire_values import encode, fields
+from sqlpriv.interfaces.server.postgresql.encoding.type_numbers import fields
+from sqlpriv.interfaces.server.postgresql.encoding.wire_values import encode
 from sqlpriv.interfaces.server.postgresql.reading.sql_scan import StatementScan
 from sqlpriv.interfaces.server.postgresql.statements import catalog_looks
 from sqlpriv.interfaces.server.postgresql.statements.catalog_looks import CatalogLooks

@@ -10,7 +10,7 @@ import pytest
 from support.endless_query import ENDLESS
 
 from sqlpriv.interfaces.server import users
-from sqlpriv.interfaces.server.postgresql.encoding import wire_values
+from sqlpriv.interfaces.server.postgresql.encoding import type_numbers
 from sqlpriv.interfaces.server.postgresql.encoding.wire_parameters import decode
 
 psycopg = pytest.importorskip("psycopg")
@@ -414,9 +414,9 @@ def test_what_tools_write_is_answered(served, question):
 
 def test_texts_of_moments_are_read_as_postgresql_reads_them():
     text = b"2020-01-02T03:04:05.000+02:00"
-    assert decode(text, wire_values.DATE, 0) == dt.date(2020, 1, 2)
-    assert decode(text, wire_values.TIMESTAMP, 0) == dt.datetime(2020, 1, 2, 3, 4, 5)
-    assert decode(text, wire_values.TIMESTAMPTZ, 0).astimezone(dt.UTC).hour == 1
+    assert decode(text, type_numbers.DATE, 0) == dt.date(2020, 1, 2)
+    assert decode(text, type_numbers.TIMESTAMP, 0) == dt.datetime(2020, 1, 2, 3, 4, 5)
+    assert decode(text, type_numbers.TIMESTAMPTZ, 0).astimezone(dt.UTC).hour == 1
 
 
 STATES = {

@@ -4,7 +4,7 @@ import datetime as dt
 
 import pytest
 
-from sqlpriv.interfaces.server.postgresql.encoding import wire_values
+from sqlpriv.interfaces.server.postgresql.encoding import type_numbers
 from sqlpriv.interfaces.server.postgresql.encoding.wire_parameters import decode
 from sqlpriv.interfaces.server.postgresql.reading.sql_scan import StatementScan
 from sqlpriv.interfaces.server.postgresql.statements.output_names import output_names
@@ -103,9 +103,9 @@ def test_nothing_is_replicated(served):
 
 def test_a_date_is_sent_with_a_zone_by_jdbc():
     for text in ("1960-01-02 +00", "1960-01-02", "1960-01-02 10:00:00+02"):
-        assert decode(text.encode(), wire_values.DATE, 0) == dt.date(1960, 1, 2)
+        assert decode(text.encode(), type_numbers.DATE, 0) == dt.date(1960, 1, 2)
     with pytest.raises(Exception, match="no value of the type date"):
-        decode(b"1960-01-02 noon", wire_values.DATE, 0)
+        decode(b"1960-01-02 noon", type_numbers.DATE, 0)
 
 
 @pytest.mark.parametrize(

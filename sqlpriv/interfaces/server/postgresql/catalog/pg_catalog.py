@@ -25,7 +25,7 @@ from sqlpriv.interfaces.server.postgresql.catalog.catalog_facts import CatalogFa
 from sqlpriv.interfaces.server.postgresql.catalog.catalog_relations import create_relations
 from sqlpriv.interfaces.server.postgresql.catalog.key_rows import FIRST_TABLE, key_rows
 from sqlpriv.interfaces.server.postgresql.catalog.type_rows import type_rows
-from sqlpriv.interfaces.server.postgresql.encoding import wire_values as v
+from sqlpriv.interfaces.server.postgresql.encoding import type_numbers as types
 from sqlpriv.interfaces.server.postgresql.encoding.sqlstate import SqlStateError
 from sqlpriv.interfaces.server.postgresql.reading.catalog_text import to_duckdb
 from sqlpriv.interfaces.server.postgresql.reading.sql_scan import tokens
@@ -180,9 +180,9 @@ class CatalogDatabase:
             if table in about:
                 notes.append((oid, 0, about[table]))
             for number, (column, field) in enumerate(zip(columns, empty, strict=True), 1):
-                kind = v.type_oid(field.type)
+                kind = types.type_oid(field.type)
                 required = not column["is_nullable"]
-                modifier = v.type_modifier(field.type)
+                modifier = types.type_modifier(field.type)
                 attributes.append((oid, column["column_name"], kind, number, required, modifier))
                 if column["comment"]:
                     notes.append((oid, number, column["comment"]))

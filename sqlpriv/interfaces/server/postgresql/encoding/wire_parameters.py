@@ -11,6 +11,7 @@ from decimal import Decimal, localcontext
 from typing import Any
 
 from sqlpriv.errors import DataError, NotSupportedError
+from sqlpriv.interfaces.server.postgresql.encoding import type_numbers as types
 from sqlpriv.interfaces.server.postgresql.encoding import wire_values as v
 
 
@@ -31,37 +32,37 @@ def decode(data: bytes | None, oid: int, form: int) -> Any:
     try:
         return _decode_binary(data, oid) if form else _decode_text(data.decode(), oid)
     except (ValueError, struct.error, OverflowError, ArithmeticError):
-        kind = v.NAMES.get(oid, str(oid))
+        kind = types.NAMES.get(oid, str(oid))
         raise DataError(f"a parameter is no value of the type {kind}") from None
 
 
 def _decode_text(text: str, oid: int) -> Any:
-    if oid in v.TEXTS:
+    if oid in types.TEXTS:
         return text
-    if oid == v.BOOL:
+    if oid == types.BOOL:
         return _bool_of(text.lower())
-    if oid in (v.INT2, v.INT4, v.INT8, v.OID):
+    if oid in (types.INT2, types.INT4, types.INT8, types.OID):
         return int(text)
-    if oid in (v.FLOAT4, v.FLOAT8):
+    if oid in (types.FLOAT4, types.FLOAT8):
         return float(text)
     readers: dict[int, Callable[[str], Any]] = {
-        v.NUMERIC: Decimal,
-        v.DATE: _date_of,
-        v.TIME: dt.time.fromisoformat,
-        v.TIMESTAMP: lambda value: dt.datetime.fromisoformat(value).replace(tzinfo=None),
-        v.TIMESTAMPTZ: dt.datetime.fromisoformat,
-        v.UUID: lambda value: uuid.UUID(value),
-        v.BYTEA: lambda value: bytes.fromhex(value.removeprefix("\\x")),
+        types.NUMERIC: Decimal,
+        types.DATE: _date_of,
+        types.TIME: dt.time.fromisoformat,
+        types.TIMESTAMP: lambda value: dt.datetime.fromisoformat(value).replace(tzinfo=None),
+        types.TIMESTAMPTZ: dt.datetime.fromisoformat,
+        types.UUID: lambda value: uuid.UUID(value),
+        types.BYTEA: lambda value: bytes.fromhex(value.removeprefix("\\x")),
     }
-    if oid in v.ARRAYS:
-        return _items_of_text(text, v.ARRAYS[oid])
+    if oid in types.ARRAYS:
+        return _items_of_text(text, types.ARRAYS[oid])
     if oid not in readers:
         raise _not_taken(oid)
     return readers[oid](text)
 
 
 def _not_taken(oid: int) -> NotSupportedError:
-    kind = v.NAMES.get(oid, f"number {oid}")
+    kind = types.NAMES.get(oid, f"number {oid}")
     return NotSupportedError(
         f"a parameter of the type {kind} is not taken: send a text, and cast it in the statement"
     )
@@ -88,26 +89,26 @@ def _bool_of(text: str) -> bool:
 
 
 def _decode_binary(data: bytes, oid: int) -> Any:
-    if oid in v.TEXTS:
+    if oid in types.TEXTS:
         return data.decode()
-    if oid == v.BOOL:
+    if oid == types.BOOL:
         return struct.unpack("!?", data)[0]
     if oid in v.CODES:
         return struct.unpack(v.CODES[oid], data)[0]
-    if oid == v.DATE:
+    if oid == types.DATE:
         return v.EPOCH.date() + struct.unpack("!i", data)[0] * v.DAY
-    if oid in (v.TIME, v.TIMESTAMP, v.TIMESTAMPTZ):
+    if oid in (types.TIME, types.TIMESTAMP, types.TIMESTAMPTZ):
         moment = v.EPOCH + struct.unpack("!q", data)[0] * v.MICROSECOND
-        if oid == v.TIME:
+        if oid == types.TIME:
             return moment.time()
-        return moment.replace(tzinfo=dt.UTC) if oid == v.TIMESTAMPTZ else moment
-    if oid == v.UUID:
+        return moment.replace(tzinfo=dt.UTC) if oid == types.TIMESTAMPTZ else moment
+    if oid == types.UUID:
         return uuid.UUID(bytes=data)
-    if oid == v.BYTEA:
+    if oid == types.BYTEA:
         return data
-    if oid == v.NUMERIC:
+    if oid == types.NUMERIC:
         return _decode_numeric(data)
-    if oid in v.ARRAYS:
+    if oid in types.ARRAYS:
         return _items_of_binary(data)
     raise _not_taken(oid)
 
@@ -134,7 +135,7 @@ _ITEM = re.compile(r'"((?:[^"\\]|\\.)*)"|([^,{}"\s][^,{}"]*)')
 def _items_of_text(text: str, item: int) -> list[Any]:
     """Returns the items of an array of one dimension.
 
-    >>> _items_of_text('{a,"b,c",NULL}', v.TEXT)
+    >>> _items_of_text('{a,"b,c",NULL}', types.TEXT)
     ['a', 'b,c', None]
 
     Raises:

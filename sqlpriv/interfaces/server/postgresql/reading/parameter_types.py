@@ -5,33 +5,33 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sqlpriv.errors import DataError
-from sqlpriv.interfaces.server.postgresql.encoding import wire_values as v
+from sqlpriv.interfaces.server.postgresql.encoding import type_numbers as types
 from sqlpriv.interfaces.server.postgresql.reading.sql_scan import StatementScan
 
 _CASTS = {
-    "INT": v.INT4,
-    "INTEGER": v.INT4,
-    "INT4": v.INT4,
-    "BIGINT": v.INT8,
-    "INT8": v.INT8,
-    "SMALLINT": v.INT2,
-    "INT2": v.INT2,
-    "FLOAT8": v.FLOAT8,
-    "DOUBLE": v.FLOAT8,
-    "FLOAT": v.FLOAT8,
-    "REAL": v.FLOAT4,
-    "NUMERIC": v.NUMERIC,
-    "DECIMAL": v.NUMERIC,
-    "BOOLEAN": v.BOOL,
-    "BOOL": v.BOOL,
-    "DATE": v.DATE,
-    "TIMESTAMP": v.TIMESTAMP,
-    "TIMESTAMPTZ": v.TIMESTAMPTZ,
-    "UUID": v.UUID,
-    "OID": v.OID,
-    "TIME": v.TIME,
-    "VARCHAR": v.TEXT,
-    "TEXT": v.TEXT,
+    "INT": types.INT4,
+    "INTEGER": types.INT4,
+    "INT4": types.INT4,
+    "BIGINT": types.INT8,
+    "INT8": types.INT8,
+    "SMALLINT": types.INT2,
+    "INT2": types.INT2,
+    "FLOAT8": types.FLOAT8,
+    "DOUBLE": types.FLOAT8,
+    "FLOAT": types.FLOAT8,
+    "REAL": types.FLOAT4,
+    "NUMERIC": types.NUMERIC,
+    "DECIMAL": types.NUMERIC,
+    "BOOLEAN": types.BOOL,
+    "BOOL": types.BOOL,
+    "DATE": types.DATE,
+    "TIMESTAMP": types.TIMESTAMP,
+    "TIMESTAMPTZ": types.TIMESTAMPTZ,
+    "UUID": types.UUID,
+    "OID": types.OID,
+    "TIME": types.TIME,
+    "VARCHAR": types.TEXT,
+    "TEXT": types.TEXT,
 }
 """Words of a type → its number."""
 _BETWEEN = {
@@ -64,13 +64,13 @@ def _parameter_type(scan: StatementScan, at: int, column_types: Mapping[str, str
         last = at + 2
         if tokens[last].name.lower() == "pg_catalog" and words[last + 1 : last + 2] == (".",):
             last = min(last + 2, len(tokens) - 1)
-        kind = _CASTS.get(tokens[last].name.upper(), v.TEXT)
-        return v.array_of(kind) if words[last + 1 : last + 2] == ("[",) else kind
+        kind = _CASTS.get(tokens[last].name.upper(), types.TEXT)
+        return types.array_of(kind) if words[last + 1 : last + 2] == ("[",) else kind
     if words[max(0, at - 2) : at] in (("ANY", "("), ("ALL", "(")):
         compared = column_types.get(tokens[at - 4].name.lower(), "") if at >= 4 else ""
-        return v.array_of(_oid_of(compared))
+        return types.array_of(_oid_of(compared))
     if at and words[at - 1] in ("LIMIT", "OFFSET"):
-        return v.INT8
+        return types.INT8
     for back in range(at - 1, max(-1, at - 200), -1):
         if tokens[back].name and words[back] not in _BETWEEN:
             return _oid_of(column_types.get(tokens[back].name.lower(), ""))
@@ -78,12 +78,12 @@ def _parameter_type(scan: StatementScan, at: int, column_types: Mapping[str, str
             break
     if at + 2 < len(words) and words[at + 1] in _BETWEEN:
         return _oid_of(column_types.get(tokens[at + 2].name.lower(), ""))
-    return v.TEXT
+    return types.TEXT
 
 
 def _oid_of(sql_type: str) -> int:
     """Returns the number of PostgreSQL's type for DuckDB's; text where it has none."""
-    return _CASTS.get(sql_type.split("(")[0].split(" ")[0].upper(), v.TEXT)
+    return _CASTS.get(sql_type.split("(")[0].split(" ")[0].upper(), types.TEXT)
 
 
 def parameter_types(scan: StatementScan, count: int, column_types: Mapping[str, str]) -> list[int]:
@@ -100,7 +100,7 @@ def parameter_types(scan: StatementScan, count: int, column_types: Mapping[str, 
     numbers = [int(t.text[1:]) for t in scan.tokens if t.kind == "parameter"]
     if max(numbers, default=0) > 1_000:
         raise DataError("a statement takes at most 1000 parameters")
-    kinds = [v.TEXT] * max([count, *numbers])
+    kinds = [types.TEXT] * max([count, *numbers])
     for at, token in enumerate(scan.tokens):
         if token.kind == "parameter":
             kinds[int(token.text[1:]) - 1] = _parameter_type(scan, at, column_types)

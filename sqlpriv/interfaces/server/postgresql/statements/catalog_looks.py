@@ -16,7 +16,7 @@ from sqlpriv.interfaces.server.postgresql.catalog.catalog_facts import (
     private_tables,
 )
 from sqlpriv.interfaces.server.postgresql.catalog.pg_catalog import CatalogDatabase
-from sqlpriv.interfaces.server.postgresql.encoding.wire_values import IS_OID
+from sqlpriv.interfaces.server.postgresql.encoding.type_numbers import IS_OID
 from sqlpriv.interfaces.server.postgresql.reading.catalog_text import VALUE_CALLS
 from sqlpriv.interfaces.server.postgresql.reading.sql_scan import StatementScan
 from sqlpriv.interfaces.server.postgresql.statements.client_settings import SETTINGS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from sqlpriv.interfaces.display.footnote import cost
-from sqlpriv.interfaces.server.postgresql.encoding import wire_values as v
+from sqlpriv.interfaces.server.postgresql.encoding import type_numbers as types
 from sqlpriv.interfaces.server.postgresql.statements.output_names import output_name
 from sqlpriv.session.session import Result
 
@@ -15,7 +15,7 @@ def with_error_fields(columns: pa.Schema) -> pa.Schema:
     fields = []
     for column in columns:
         fields.append(column)
-        if v.type_oid(column.type) in v.NUMBERS:
+        if types.type_oid(column.type) in types.NUMBERS:
             fields.append(pa.field(f"{column.name}_error", pa.float64()))
     return pa.schema(fields)
 
@@ -25,7 +25,7 @@ def with_error_columns(table: pa.Table, result: Result) -> pa.Table:
     columns = []
     for at, column in enumerate(table.schema):
         columns.append(table.column(at))
-        if v.type_oid(column.type) in v.NUMBERS:
+        if types.type_oid(column.type) in types.NUMBERS:
             widths = result.half_widths.get(column.name) or [None] * table.num_rows
             columns.append(pa.chunked_array([pa.array(widths, pa.float64())]))
     return pa.Table.from_arrays(columns, schema=with_error_fields(table.schema))

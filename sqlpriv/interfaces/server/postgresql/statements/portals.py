@@ -10,29 +10,29 @@ import pyarrow as pa
 
 from sqlpriv.errors import DataError
 from sqlpriv.interfaces.server.postgresql.encoding import far_moments, wire
-from sqlpriv.interfaces.server.postgresql.encoding import wire_values as v
+from sqlpriv.interfaces.server.postgresql.encoding import type_numbers as types
 from sqlpriv.interfaces.server.postgresql.encoding.sqlstate import SqlStateError
 from sqlpriv.interfaces.server.postgresql.encoding.wire_parameters import decode
 
 MOST = 1_000
 """Prepared statements of one connection, and portals."""
 _SAMPLES: dict[int, Any] = {
-    v.BOOL: True,
-    v.INT2: 1,
-    v.INT4: 1,
-    v.INT8: 1,
-    v.OID: 1,
-    v.FLOAT4: 1.0,
-    v.FLOAT8: 1.0,
-    v.NUMERIC: 1.0,
+    types.BOOL: True,
+    types.INT2: 1,
+    types.INT4: 1,
+    types.INT8: 1,
+    types.OID: 1,
+    types.FLOAT4: 1.0,
+    types.FLOAT8: 1.0,
+    types.NUMERIC: 1.0,
 }
 SAMPLE_TEXT = "x"
 _SAMPLE_TEXTS = {
-    v.DATE: "2000-01-01",
-    v.TIME: "00:00:00",
-    v.TIMESTAMP: "2000-01-01 00:00:00",
-    v.TIMESTAMPTZ: "2000-01-01 00:00:00+00:00",
-    v.UUID: "00000000-0000-0000-0000-000000000000",
+    types.DATE: "2000-01-01",
+    types.TIME: "00:00:00",
+    types.TIMESTAMP: "2000-01-01 00:00:00",
+    types.TIMESTAMPTZ: "2000-01-01 00:00:00+00:00",
+    types.UUID: "00000000-0000-0000-0000-000000000000",
 }
 
 
@@ -59,8 +59,8 @@ class PreparedStatement:
 
 
 def _sample_value(oid: int) -> Any:
-    if oid in v.ARRAYS:
-        return [_sample_value(v.ARRAYS[oid])]
+    if oid in types.ARRAYS:
+        return [_sample_value(types.ARRAYS[oid])]
     text = _SAMPLE_TEXTS.get(oid)
     return _SAMPLES.get(oid, SAMPLE_TEXT) if text is None else decode(text.encode(), oid, 0)
 

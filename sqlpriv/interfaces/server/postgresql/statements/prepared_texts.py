@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlpriv.interfaces.server.postgresql.encoding import wire_values as v
+from sqlpriv.interfaces.server.postgresql.encoding import type_numbers as types
 from sqlpriv.interfaces.server.postgresql.encoding.sqlstate import SqlStateError
 from sqlpriv.interfaces.server.postgresql.reading.sql_scan import SqlToken, StatementScan
 
-_SYNONYMS = {"int": v.INT8, "int4": v.INT8, "int8": v.INT8, "float8": v.FLOAT8, "bool": v.BOOL}
+_SYNONYMS = {
+    "int": types.INT8,
+    "int4": types.INT8,
+    "int8": types.INT8,
+    "float8": types.FLOAT8,
+    "bool": types.BOOL,
+}
 
 
 @dataclass(frozen=True)
@@ -41,9 +47,9 @@ def parse_preparation(scan: StatementScan) -> Preparation | None:
     if "AS" not in scan.words or not scan.tokens[1].name or scan.words[1] == "TRANSACTION":
         raise SqlStateError("42601", "write PREPARE name [(type, …)] AS SELECT …")
     at = scan.words.index("AS")
-    types = _parts(scan.tokens[3 : at - 1])
-    names = [" ".join(token.name for token in part) for part in types if part]
-    oids = {name: oid for oid, name in v.NAMES.items()} | _SYNONYMS
+    parts = _parts(scan.tokens[3 : at - 1])
+    names = [" ".join(token.name for token in part) for part in parts if part]
+    oids = {name: oid for oid, name in types.NAMES.items()} | _SYNONYMS
     query = scan.sql[scan.tokens[at].start + len("AS") :].strip()
     return Preparation(scan.tokens[1].name, [oids.get(name, 0) for name in names], query)
 

@@ -1,16 +1,14 @@
-"""The cells of a statement: strata and grouping keys, each with the public list of its values."""
+"""One key of the cells: the public list of its values, or how to get one."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Type, Value
 from sqlpriv.kernel.terms.operations import columns_read
-from sqlpriv.plan.aggregates.calls import aggregate_calls
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.columns import is_zoned
 from sqlpriv.plan.expressions.facts import dates
@@ -21,19 +19,8 @@ from sqlpriv.plan.expressions.facts.conditions import (
 from sqlpriv.plan.expressions.facts.value_facts import MAX_LEVELS, Shape
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.expressions.public_evaluation import evaluate_over_lists, results_of
-from sqlpriv.plan.pricing.cell_count import check_cell_count
-from sqlpriv.plan.pricing.googlesql_options import asks_for_threshold
-from sqlpriv.plan.pricing.tuned_constants import MAX_CELLS
 from sqlpriv.statements import alter_text, default_name, written_name
 from sqlpriv.statements import tree as t
-from sqlpriv.statements.traverse import as_literal, with_aliases
-
-SelectedKeys = tuple[tuple[Value, ...], ...]
-"""Selected values: of each undeclared key of a statement, in the order of GROUP BY."""
-
-
-Combinations = Callable[[str, tuple[str, ...]], Collection[tuple[Value, ...]]]
-"""Which values of columns stand in one row of a public table, by its name and theirs."""
 
 
 @dataclass(frozen=True)
@@ -70,123 +57,7 @@ class Dimension:
         return self.key.values
 
 
-class GroupBy(NamedTuple):
-    """GROUP BY: its keys, and the sets of them as positions; one set of all without ROLLUP."""
-
-    keys: tuple[Dimension, ...]
-    sets: tuple[tuple[int, ...], ...]
-
-
-def bind_strata(
-    select: t.Select, binder: Binder, aliases: Mapping[str, t.Node]
-) -> tuple[Dimension, ...]:
-    """Returns the dimensions of STRATIFY BY: declared columns, each once.
-
-    Raises:
-        Refused: Not a column, no public list of values, or too many strata.
-    """
-    if select.stratify is None:
-        return ()
-    dimensions: list[Dimension] = []
-    for node in select.stratify.by:
-        column = node if binder.names_column(node) else with_aliases(node, aliases)
-        if not isinstance(column, t.Name):
-            raise refuse(
-                node,
-                "STRATIFY BY takes columns of the table",
-                "put expressions in GROUP BY: strata are declared columns",
-            )
-        dimensions.append(_bind_dimension(column, node, binder, "STRATIFY BY"))
-    _refuse_repeated(dimensions, select.stratify.by)
-    return tuple(dimensions)
-
-
-def bind_groups(
-    select: t.Select,
-    binder: Binder,
-    aliases: Mapping[str, t.Node],
-    strata: Sequence[Dimension],
-    selected: SelectedKeys | None = None,
-) -> GroupBy:
-    """Returns the dimensions of GROUP BY: ordinals and aliases resolved, GROUP BY ALL spelt out.
-
-    Args:
-        select, binder, aliases, strata: The statement, and what was read of it.
-        selected: The values that undeclared keys take; None where none may be there.
-
-    Raises:
-        Refused: An aggregate or a stratum among them, or a key without a finite public list.
-    """
-    nodes = _group_by_nodes(select, strata, binder)
-    dimensions: list[Dimension] = []
-    keys = [_resolve_alias(node, select, binder, aliases) for node in nodes]
-    for call in (call for key in keys for call in aggregate_calls(key)):
-        raise refuse(call, "GROUP BY cannot hold an aggregate", "use HAVING to filter groups")
-    if asks_for_threshold(select.options) and any(_is_one_units(key, binder) for key in keys):
-        return _groups_of_one_unit(keys, binder)
-    for node, resolved in zip(nodes, keys, strict=True):
-        before = list(dict.fromkeys(d.node for d in dimensions if d.selected))
-        normal = binder.normal_form(resolved)
-        place = before.index(normal) if normal in before else len(before)
-        key_values = (values[place] for values in selected or () if place < len(values))
-        alone = None if selected is None else tuple(dict.fromkeys(key_values))
-        dimension = _bind_dimension(resolved, node, binder, "GROUP BY", alone)
-        if dimension.node in [d.node for d in strata]:
-            raise refuse(node, "this key of GROUP BY is a stratum already", "leave it out here")
-        dimensions.append(dimension)
-    unique = list(dict.fromkeys(dimensions))
-    if not select.sets and math.prod(len(d.values) for d in (*strata, *unique)) > MAX_CELLS:
-        unique = _without_computed(unique)
-    sets = [tuple(range(len(unique)))]
-    if select.sets:
-        at = [unique.index(dimension) for dimension in dimensions]
-        sets = [tuple(sorted({at[i] for i in one})) for one in select.sets]
-    lists = [[d.values for d in (*strata, *(unique[i] for i in one))] for one in sets]
-    check_cell_count(lists, select)
-    return GroupBy(tuple(unique), tuple(sets))
-
-
-def _without_computed(groups: Sequence[Dimension]) -> list[Dimension]:
-    """Returns the keys less those that are made of others: `x - 1` beside `x` tells no more groups
-    apart, and its values are computed of the answer's x."""
-    columns = {d.key.expr.name.lower() for d in groups if isinstance(d.key.expr, a.Col)}
-    return [
-        d
-        for d in groups
-        if isinstance(d.key.expr, a.Col) or not columns_read(d.key.expr) <= columns
-    ]
-
-
-def _group_by_nodes(
-    select: t.Select, strata: Sequence[Dimension], binder: Binder
-) -> tuple[t.Node, ...]:
-    """Returns what is grouped by as written; for GROUP BY ALL every item without an aggregate."""
-    if not select.group_all:
-        return select.group_by
-    return tuple(
-        item.expr
-        for item in select.items
-        if not any(aggregate_calls(item.expr))
-        and binder.normal_form(item.expr) not in [d.node for d in strata]
-        and as_literal(item.expr) is None
-        and not (
-            isinstance(item.expr, t.FunctionCall) and item.expr.name in ("grouping", "grouping_id")
-        )
-    )
-
-
-def _resolve_alias(
-    node: t.Node, select: t.Select, binder: Binder, aliases: Mapping[str, t.Node]
-) -> t.Node:
-    ordinal = as_literal(node)
-    if ordinal is None:
-        return with_aliases(node, {k: v for k, v in aliases.items() if k not in binder.names})
-    if type(ordinal.value) is int and 1 <= ordinal.value <= len(select.items):
-        return select.items[ordinal.value - 1].expr
-    raise refuse(node, "GROUP BY has no such output", f"outputs are 1 to {len(select.items)}")
-
-
-def _bind_dimension(
+def bind_dimension(
     node: t.Node,
     place: t.Node,
     binder: Binder,
@@ -198,7 +69,7 @@ def _bind_dimension(
     shape = replace(binder, scope=within_open_ends(binder.scope, binder.conditions)).shape(
         place, expr
     )
-    if shape.values is None and _is_one_units(node, binder):
+    if shape.values is None and belongs_to_one_unit(node, binder):
         raise refuse(
             place,
             "each value of this key belongs to one unit: a group would show it",
@@ -256,31 +127,12 @@ def _is_of_demanded(expr: a.Expr, binder: Binder) -> bool:
     return isinstance(expr, a.Call | a.Case) and columns_read(expr) <= demanded != set()
 
 
-def _is_one_units(key: t.Node, binder: Binder) -> bool:
+def belongs_to_one_unit(key: t.Node, binder: Binder) -> bool:
     """Returns whether each value of a key belongs to one unit, as a customer's number does."""
     column = binder.column_of(key).lower() if isinstance(key, t.Name) else ""
     return (
         bool(whole_identities(binder.named.get(column, ()))) and binder.scope[column].values is None
     )
-
-
-def _groups_of_one_unit(keys: Sequence[t.Node], binder: Binder) -> GroupBy:
-    """Returns keys without values, one of which tells units apart.
-
-    A threshold lets a group pass that enough units have. These groups have one unit each, whatever
-    the rows are, so that the list of those that pass is empty in public: nothing has to be asked.
-    """
-    dimensions = [
-        Dimension(
-            binder.normal_form(key),
-            a.Key(expr := binder.bind(key), ()),
-            binder.shape(key, expr).type,
-            one_unit=_is_one_units(key, binder),
-        )
-        for key in keys
-    ]
-    unique = tuple(dict.fromkeys(dimensions))
-    return GroupBy(unique, (tuple(range(len(unique))),))
 
 
 def _shown_type(shape: Shape, values: Sequence[Value]) -> str:
@@ -338,9 +190,3 @@ def _listing_hint(node: t.Node, binder: Binder, type_: Type) -> str:
     budget = f"the budget of {binder.table}"
     keys_delta = f"keeps keys_delta in {budget}, from which keys are selected"
     return f"the owner runs {alter} SET PRIVACY DOMAIN IN ('a', 'b'), or {keys_delta}"
-
-
-def _refuse_repeated(dimensions: Sequence[Dimension], nodes: Sequence[t.Node]) -> None:
-    for i, dimension in enumerate(dimensions):
-        if dimension in dimensions[:i]:
-            raise refuse(nodes[i], "a stratum column is named twice", "name it once")

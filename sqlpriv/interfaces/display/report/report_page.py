@@ -7,41 +7,27 @@ mailed, printed and put on a wall. Colours follow the reader's choice of light o
 from __future__ import annotations
 
 import datetime as dt
-import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from sqlpriv.interfaces.display.spending_picture import spending_picture, spent_within_periods
+from sqlpriv.interfaces.display.report.html_table import (
+    STYLE,
+    Code,
+    html_table,
+    number_text,
+    rounded_down,
+)
+from sqlpriv.interfaces.display.report.spending_picture import (
+    spending_picture,
+    spent_within_periods,
+)
 
 Row = Mapping[str, Any]
 MOST_STATEMENTS = 50
 """The page shows so many statements, the latest."""
-
-STYLE = """
-:root { color-scheme: light dark; --ink: #1d2433; --soft: #5b6577; --line: #d9dee7; --page: #fff;
-  --card: #f6f8fb; --spent: #2563a8; --area: #2563a822; --budget: #b45309; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e7ebf2; --soft: #9aa6ba; --line: #333c4d;
-  --page: #12161f; --card: #1a202c; --spent: #6fb1f5; --area: #6fb1f533; --budget: #f0a44b; } }
-body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--page);
-  max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.7rem; margin-bottom: 0; } h2 { margin-top: 2.4rem; border-bottom: 1px solid
-  var(--line); } .soft, caption { color: var(--soft); font-size: .9rem; text-align: left; }
-.scroll { overflow-x: auto; } table { border-collapse: collapse; width: 100%; font-size: .9rem; }
-.scroll + .scroll { margin-top: 1.2rem; }
-th, td { text-align: left; padding: .3rem .6rem; border-bottom: 1px solid var(--line);
-  vertical-align: top; } td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; }
-code { font-size: .85rem; overflow-wrap: anywhere; } .card { background: var(--card); padding:
-  .6rem 1rem; border-radius: .5rem; margin: 1rem 0; } svg { width: 100%; height: auto; }
-svg text { font-size: 12px; fill: var(--soft); } .grid { stroke: var(--line); }
-.spent { fill: none; stroke: var(--spent); stroke-width: 2; } .area { fill: var(--area); }
-.budget { fill: none; stroke: var(--budget); stroke-width: 2; stroke-dasharray: 6 4; }
-@media (max-width: 40rem) { svg text { font-size: 20px; } }
-@media print { body { margin: 0; max-width: none; } .card, svg, tr { break-inside: avoid; }
-  h2, h3, caption, thead { break-after: avoid; } }
-"""
 
 
 @dataclass(frozen=True)
@@ -89,7 +75,7 @@ def _protection(facts: ReportFacts) -> str:
     for table in facts.tables:
         sentences.append(f"<li><b>{escape(table['table'])}</b>: {_status_text(table)}</li>")
     details = [
-        _table(
+        html_table(
             ("column", "type", "role", "declared values"),
             [(r["column_name"], r["column_type"], r["role"], r["privacy_domain"]) for r in rows],
             caption=f"What is declared of {name}",
@@ -130,14 +116,14 @@ def _budgets(facts: ReportFacts, today: dt.date) -> str:
         (
             b["unit_table"],
             "everybody else" if b["principal"] == "*" else b["principal"],
-            _number(b["epsilon"]),
-            _number(b["epsilon_spent"]) if b["principal"] != "*" else "",
-            _number(b["epsilon_left"]) if b["principal"] != "*" else "",
+            number_text(b["epsilon"]),
+            number_text(b["epsilon_spent"]) if b["principal"] != "*" else "",
+            number_text(b["epsilon_left"]) if b["principal"] != "*" else "",
         )
         for b in facts.budgets
         if b["principal"] is not None
     ]
-    table = _table(
+    table = html_table(
         ("table", "who", "ceiling (ε)", "spent (ε)", "left (ε)"),
         ceilings,
         numbers=2,
@@ -151,8 +137,8 @@ def _budgets(facts: ReportFacts, today: dt.date) -> str:
 def _budget_card(facts: ReportFacts, budget: Row, today: dt.date) -> str:
     name = budget["unit_table"]
     per, until, total = budget.get("per"), budget.get("until"), budget.get("epsilon_total")
-    epsilon, spent = _number(budget["epsilon"]), _number(budget["epsilon_spent"])
-    left = _rounded_down(budget["epsilon_left"])
+    epsilon, spent = number_text(budget["epsilon"]), number_text(budget["epsilon_spent"])
+    left = rounded_down(budget["epsilon_left"])
     delta = f" (δ = {budget['delta']:g})" if budget["delta"] else ""
     period = f" in each {per}" if per else ""
     words = (
@@ -165,9 +151,9 @@ def _budget_card(facts: ReportFacts, budget: Row, today: dt.date) -> str:
             " than the sum of what each may tell."
         )
     if per:
-        words += f" Since the start, in all: ε = {_number(budget['epsilon_in_all'])}."
+        words += f" Since the start, in all: ε = {number_text(budget['epsilon_in_all'])}."
     if total is not None:
-        words += f" Over all periods at most ε = {_number(total)}."
+        words += f" Over all periods at most ε = {number_text(total)}."
     if until:
         words += f" Nothing is answered anew after {until}."
     days = [row for row in facts.history if row["unit_table"] == name]
@@ -197,9 +183,9 @@ def _askers(facts: ReportFacts) -> str:
         count[row["principal"]] += 1
         again[row["principal"]] += row["replays"]
         paid[row["principal"]] += row["epsilon"] or 0.0
-    people = [(who, count[who], _number(paid[who]), again[who]) for who in sorted(count)]
+    people = [(who, count[who], number_text(paid[who]), again[who]) for who in sorted(count)]
     latest = [
-        (r["at"], r["principal"], _Code(r["statement"]), _number(r["epsilon"]), r["replays"])
+        (r["at"], r["principal"], Code(r["statement"]), number_text(r["epsilon"]), r["replays"])
         for r in reversed(facts.statements[-MOST_STATEMENTS:])
     ]
     nothing = "" if people else "<p>Nobody has paid for an answer yet.</p>"
@@ -208,13 +194,13 @@ def _askers(facts: ReportFacts) -> str:
     )
     return (
         f"<section><h2>Who asked what</h2>{nothing}"
-        + _table(
+        + html_table(
             ("who", "statements", "ε, added up", "answered again for nothing"),
             people,
             numbers=1,
             caption="By person; added-up ε is an upper bound of what was learned",
         )
-        + _table(("when", "who", "statement", "ε", "again"), latest, numbers=3, caption=caption)
+        + html_table(("when", "who", "statement", "ε", "again"), latest, numbers=3, caption=caption)
         + "</section>"
     )
 
@@ -223,7 +209,7 @@ def _publications(facts: ReportFacts) -> str:
     if not facts.released:
         return ""
     rows = [(name, words) for name, words in sorted(facts.released.items())]
-    table = _table(("table", "what it says of itself"), rows)
+    table = html_table(("table", "what it says of itself"), rows)
     return (
         "<section><h2>What was published</h2><p>Synthetic tables: made of noised answers, free to"
         f" use for ever.</p>{table}</section>"
@@ -240,59 +226,6 @@ def _terms() -> str:
         " Prices add up at most; the ledger is append-only, and nothing is ever paid back."
         "</p></section>"
     )
-
-
-@dataclass(frozen=True)
-class _Code:
-    """Text that is shown as code."""
-
-    text: str
-
-
-def _table(
-    head: Sequence[str], rows: Iterable[Sequence[object]], numbers: int = 99, caption: str = ""
-) -> str:
-    """Returns an HTML table, '' without rows; columns from `numbers` on hold numbers."""
-    lines = [
-        "".join(f"<td{_class(i, numbers)}>{_cell(value)}</td>" for i, value in enumerate(row))
-        for row in rows
-    ]
-    if not lines:
-        return ""
-    names = "".join(f"<th{_class(i, numbers)}>{escape(name)}</th>" for i, name in enumerate(head))
-    body = "".join(f"<tr>{line}</tr>" for line in lines)
-    words = f"<caption>{escape(caption)}</caption>" if caption else ""
-    return (
-        f'<div class="scroll"><table>{words}<thead><tr>{names}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>"
-    )
-
-
-def _class(column: int, numbers: int) -> str:
-    return ' class="n"' if column >= numbers else ""
-
-
-def _cell(value: object) -> str:
-    if isinstance(value, _Code):
-        return f"<code>{escape(value.text)}</code>"
-    return "" if value is None else escape(str(value))
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.3g}"
-
-
-def _rounded_down(value: float) -> str:
-    """Returns a number with four digits: of 100, 99.978 is not 100. A budget's epsilon is computed
-    from its rho, and may be a millionth below what was declared.
-
-    >>> [_rounded_down(x) for x in (99.978, 2.9999999, 0.0456, 0.0)]
-    ['99.97', '3', '0.0456', '0']
-    """
-    if value <= 0:
-        return "0"
-    step = 10.0 ** (math.floor(math.log10(value)) - 3)
-    return f"{math.floor(value * (1 + 1e-6) / step) * step:.4g}"
 
 
 def _day(row: Row) -> dt.date:

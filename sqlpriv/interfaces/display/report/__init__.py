@@ -1,0 +1,1 @@
+"""The page that `sqlpriv report` writes: its parts, its tables and its pictures."""

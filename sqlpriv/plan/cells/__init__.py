@@ -1,0 +1,1 @@
+"""The cells of an answer: which keys they have, and which of their combinations there are."""

@@ -1,0 +1,140 @@
+"""Combinations of keys that can occur: the rows of a public table, and the values of one column.
+
+GROUP BY over columns of one public table has no other rows than that table's. Keys that are made of
+one column, `year(day), month(day)`, have those that its publicly listed values give: the keys are
+computed for each of them, in an engine without private tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.kernel.terms.contract import TableContract, Type
+from sqlpriv.kernel.terms.operations import columns_read
+from sqlpriv.plan.cells.columns_of_keys import public_homes
+from sqlpriv.plan.cells.computed_combinations import (
+    Existing,
+    are_listed,
+    combinations_compared,
+    combinations_computed,
+    combinations_of_columns,
+    is_column,
+)
+from sqlpriv.plan.cells.dimensions import Dimension
+from sqlpriv.plan.cells.group_keys import Combinations
+from sqlpriv.plan.expressions.binder import Binder
+from sqlpriv.plan.expressions.facts.joined_tables import (
+    scanned_tables,
+)
+from sqlpriv.plan.expressions.facts.listed_rows import (
+    rows_that_pass,
+    with_any_of,
+)
+from sqlpriv.plan.expressions.facts.value_facts import MAX_LEVELS
+
+
+def existing_combinations(
+    groups: Sequence[Dimension],
+    binder: Binder,
+    contract: TableContract,
+    combinations: Combinations | None,
+    relation: a.Relation,
+) -> tuple[Existing, ...]:
+    """Returns which combinations of keys can occur, where not all of them can.
+
+    Keys depend on each other that are computed from one column, that are columns of one public
+    table, or of which one is computed from another. A condition of WHERE on such columns alone
+    rules out further combinations in public.
+
+    Args:
+        groups: The keys of GROUP BY.
+        binder: Tells which table a column is of, and which conditions all rows meet.
+        contract: Of the statement's table, with those of the others in it.
+        combinations: Reads public tables; None where none can be read.
+        relation: The statement's rows: columns that its inner joins equate have one value.
+    """
+    of_tables = {
+        (name.removesuffix(column.lower()), table): list[tuple[int, str]]()
+        for name, (table, column) in binder.homes.items()
+        if (home := contract.others.get(table.lower())) is not None and home.public
+    }
+    homes = of_tables | public_homes(groups, binder, contract, relation, ("inner", "left"))
+    of_keys = (
+        *combinations_of_columns(groups, binder),
+        *combinations_compared(groups, binder),
+        *combinations_computed(groups),
+    )
+    if combinations is None:
+        return of_keys
+    met = {scan for scan, is_kept in scanned_tables(relation) if not is_kept}
+    has_lefts = any(is_kept for _, is_kept in scanned_tables(relation))
+    rows = (
+        _rows_of_home(
+            home,
+            keys,
+            groups,
+            binder,
+            combinations,
+            lacks=has_lefts and (home[0], home[1].lower()) not in met,
+        )
+        for home, keys in homes.items()
+    )
+    return of_keys + tuple(existing for existing in rows if existing is not None)
+
+
+def _rows_of_home(
+    home: tuple[str, str],
+    keys: Sequence[tuple[int, str]],
+    groups: Sequence[Dimension],
+    binder: Binder,
+    combinations: Combinations,
+    lacks: bool,
+) -> Existing | None:
+    """Returns the combinations of keys that rows of a public table (`home`: prefix, name) have.
+
+    Only rows count that meet the conditions on that table alone, and all of its columns as NULL
+    where a row may have no partner there (`lacks`). None where one key has no condition on it.
+    """
+    prefix, table = home
+    columns = {
+        name: column
+        for name, (of, column) in binder.homes.items()
+        if of == table and name == prefix + column.lower()
+    }
+
+    def is_of_home(expr: a.Expr) -> bool:
+        return frozenset() < columns_read(expr) <= columns.keys() and are_listed(expr, binder)
+
+    conditions = tuple(filter(is_of_home, binder.conditions))
+    whole = {place: a.Col(prefix + column.lower()) for place, column in keys}
+    of_columns = {
+        place: d.key.expr
+        for place, d in enumerate(groups)
+        if place not in whole and not d.selected and d.type is not Type.REAL
+        if is_of_home(d.key.expr)
+    }
+    exprs = tuple({**whole, **of_columns}.values())
+    if len(exprs) < 2 and not (conditions and exprs):
+        return None
+    rows_of_keys = combinations(table, tuple(column for _, column in keys))
+    if not (conditions or of_columns or lacks):
+        return Existing(tuple(whole), rows_of_keys)
+    places = (*whole, *of_columns)
+    types = {col.name: groups[place].type for place, col in whole.items()}
+    read = columns_read((exprs, conditions)) - types.keys()
+    types |= {name: binder.scope[name].type for name in read}
+    kinds, none = tuple(types.items()), ((None,) * len(types),)
+    rows = combinations(table, tuple(columns[name] for name in types))
+    passing = without = None
+    if len(rows) <= MAX_LEVELS:
+        passing = rows_that_pass(kinds, tuple(rows), exprs, conditions)
+        without = rows_that_pass(kinds, none, exprs, conditions) if lacks else ()
+    if passing is None or without is None:
+        return None if lacks or len(keys) < 2 else Existing(tuple(whole), rows_of_keys)
+    equal = {  # to a column of the partner, where there is one
+        place: groups[place].values
+        for place, column in whole.items()
+        if not is_column(groups[place].key.expr, column.name)
+    }
+    return Existing(places, {*passing, *with_any_of(equal, places, without)})

@@ -8,23 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, reduce
+from functools import cached_property
 
 from sqlpriv.errors import Refused, meant_among
 from sqlpriv.kernel.terms import algebra as a
-from sqlpriv.kernel.terms.contract import Column, Type
 from sqlpriv.plan.aggregates.aggregate_names import KINDS
 from sqlpriv.plan.aggregates.calls import Aggregate, aggregate_calls, is_aggregate, read_aggregate
 from sqlpriv.plan.aggregates.moment_formulas import formula_of
 from sqlpriv.plan.aggregates.quantile_levels import RANKED
 from sqlpriv.plan.aggregates.rewrites import MOST_OF_WHOLE_SUM
 from sqlpriv.plan.cells.columns_of_keys import ColumnsOfKeys
-from sqlpriv.plan.cells.computed_columns import AGGREGATE, GROUP, LIST, POPULATION, STRATUM, SUMMED
+from sqlpriv.plan.cells.computed_columns import AGGREGATE, GROUP, LIST, STRATUM
 from sqlpriv.plan.cells.dimensions import Dimension
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.columns import missing_column
 from sqlpriv.plan.expressions.facts.public_engine import is_function
 from sqlpriv.plan.expressions.literal_types import refuse
+from sqlpriv.plan.key_outputs import grouping_bits, in_type_of, is_of_one_value, key_in_aggregate
 from sqlpriv.plan.output_half_widths import half_width, shared_releases
 from sqlpriv.plan.output_types import NumberKinds
 from sqlpriv.plan.relations.kept_public_rows import refuse_public_aggregate
@@ -159,7 +159,8 @@ class OutputWriter:
                     self.binder.bind(node)  # checks the qualifier
                     return t.Name(f"{prefix}{i}", pos=node.pos)
         if isinstance(node, t.FunctionCall) and node.name in ("grouping", "grouping_id"):
-            return self._grouping(node)
+            has_sets = bool(self.select.sets)
+            return grouping_bits(node, self.binder, self.strata, self.groups, has_sets)
         if isinstance(node, t.FunctionCall) and node.name == "error":
             return self._error(node)
         if isinstance(node, t.FunctionCall) and (value := self._value_of_key(node)) is not None:
@@ -221,27 +222,15 @@ class OutputWriter:
         return max(abs(aggregate.lower), abs(aggregate.upper)) > MOST_OF_WHOLE_SUM
 
     def _value_of_key(self, call: t.FunctionCall) -> t.Node | None:
-        """Returns AVG, MIN, MAX or MEDIAN of what is one value in each group; None for other calls.
-
-        A key is one value in its group, and so is a public column that has one value for each value
-        of a key. No private row needs to be asked for it.
-        """
-        names = ("avg", "min", "max", "median", "mean", "any_value", "arbitrary", "first")
-        plain = replace(call, name="", args=(), pos=t.Pos()) == t.FunctionCall("")
-        if call.name not in names or not plain or self.strata or self.select.sets:
+        if self.strata or self.select.sets or not is_of_one_value(call) or not self.has_rows:
             return None
         column = call.args[0] if call.args else None
-        if isinstance(column, t.Name) and self.columns_of_keys is not None and self.has_rows:
+        if isinstance(column, t.Name) and self.columns_of_keys is not None:
             value_and_column = self.columns_of_keys.value_of(column)
             if value_and_column is not None:
-                return _in_type_of(call, *value_and_column)
-        normal = self.binder.normal_form(self._inside(call).args[0]) if call.args else None
-        for i, key in enumerate(self.groups):
-            if key.node == normal and key.type in (Type.INTEGER, Type.REAL) and self.has_rows:
-                value = t.Name(f"{GROUP}{i}", pos=call.pos)
-                is_mean = call.name in _MEANS
-                return value if not is_mean else t.Cast(value, "DOUBLE", pos=call.pos)
-        return None
+                return in_type_of(call, *value_and_column)
+        argument = self.binder.normal_form(self._inside(call).args[0]) if call.args else None
+        return key_in_aggregate(call, argument, self.groups)
 
     @cached_property
     def has_rows(self) -> bool:
@@ -271,22 +260,6 @@ class OutputWriter:
         test = with_aliases(call.filter, visible_aliases) if call.filter else None
         return t.FunctionCall(call.name, args, call.star, call.distinct, test, call.using, call.pos)
 
-    def _grouping(self, call: t.FunctionCall) -> t.Node:
-        """GROUPING(a, b): a bit per argument, the last the lowest, set where it was summed over."""
-        strata, groups = [d.node for d in self.strata], [d.node for d in self.groups]
-        bits: dict[str, int] = {POPULATION: 0}
-        for place, arg in enumerate(reversed(call.args)):
-            node = self.binder.normal_form(arg)
-            if node not in (*strata, *groups):
-                raise refuse(arg, "GROUPING takes strata and grouping keys", "GROUPING(sex, race)")
-            column = POPULATION if node in strata else f"{SUMMED}{groups.index(node)}"
-            if node in strata or self.select.sets:
-                bits[column] = bits.get(column, 0) + 2**place
-        terms = [
-            t.Binary("*", t.Name(column), t.Literal(n), call.pos) for column, n in bits.items()
-        ]
-        return reduce(lambda x, y: t.Binary("+", x, y, call.pos), terms)
-
     def _raw(self, node: t.Name) -> Exception:
         if self.binder.names_column(node):
             self.binder.bind(node)
@@ -296,17 +269,6 @@ class OutputWriter:
                 "put it in GROUP BY or inside an aggregate; raw rows never leave",
             )
         return missing_column(self.binder, node)
-
-
-_MEANS = ("avg", "mean", "median")
-
-
-def _in_type_of(call: t.FunctionCall, value: t.Node, column: Column) -> t.Node:
-    """Returns a value as the aggregate of a column's equal values has it."""
-    if column.type not in (Type.INTEGER, Type.REAL):
-        return value
-    kind = "DOUBLE" if call.name in _MEANS else column.sql_type.upper()
-    return t.Cast(value, kind, pos=call.pos)
 
 
 def _misspelt_aggregate(node: t.Node) -> Refused | None:

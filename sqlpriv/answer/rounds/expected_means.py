@@ -20,12 +20,7 @@ from sqlpriv.answer.rounds.clipped_mean import histogram_share
 from sqlpriv.answer.rounds.clipping import Clipping
 from sqlpriv.answer.rounds.clipping_loss import sum_over_bins
 from sqlpriv.answer.rounds.histogram.pooled_bins import sides
-from sqlpriv.answer.rounds.last_round import (
-    FirstRound,
-    LastRound,
-    noise_per_unit,
-    plan_last_round,
-)
+from sqlpriv.answer.rounds.last_round import FirstRound, LastRound, noise_per_unit, plan_last_round
 from sqlpriv.answer.rounds.tail_model import Tails
 from sqlpriv.kernel.terms.algebra import Asked, Sum
 from sqlpriv.kernel.terms.budget import Price

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import MAX_INTEGER, Number, Type
-from sqlpriv.plan.aggregates.aggregate_names import (
-    COUNT_GROUPS,
-)
+from sqlpriv.plan.aggregates.aggregate_names import COUNT_GROUPS
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.facts.value_facts import Shape
 from sqlpriv.plan.expressions.literal_types import refuse

@@ -12,10 +12,7 @@ from sqlpriv.kernel.terms.operations import columns_read
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.columns import is_zoned
 from sqlpriv.plan.expressions.facts import dates
-from sqlpriv.plan.expressions.facts.conditions import (
-    whole_identities,
-    within_open_ends,
-)
+from sqlpriv.plan.expressions.facts.conditions import whole_identities, within_open_ends
 from sqlpriv.plan.expressions.facts.value_facts import MAX_LEVELS, Shape
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.expressions.public_evaluation import evaluate_over_lists, results_of

@@ -24,13 +24,8 @@ from sqlpriv.plan.cells.computed_combinations import (
 from sqlpriv.plan.cells.dimensions import Dimension
 from sqlpriv.plan.cells.group_keys import Combinations
 from sqlpriv.plan.expressions.binder import Binder
-from sqlpriv.plan.expressions.facts.joined_tables import (
-    scanned_tables,
-)
-from sqlpriv.plan.expressions.facts.listed_rows import (
-    rows_that_pass,
-    with_any_of,
-)
+from sqlpriv.plan.expressions.facts.joined_tables import scanned_tables
+from sqlpriv.plan.expressions.facts.listed_rows import rows_that_pass, with_any_of
 from sqlpriv.plan.expressions.facts.value_facts import MAX_LEVELS
 
 

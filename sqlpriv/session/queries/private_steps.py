@@ -26,11 +26,7 @@ from sqlpriv.plan.columns_by_pattern import spell_out_columns
 from sqlpriv.plan.plan import Plan
 from sqlpriv.plan.planner import plan
 from sqlpriv.plan.pricing.statement import statement_price
-from sqlpriv.plan.relations.keyed_subqueries import (
-    KeyedSubquery,
-    keyed_subquery,
-    number_by_key,
-)
+from sqlpriv.plan.relations.keyed_subqueries import KeyedSubquery, keyed_subquery, number_by_key
 from sqlpriv.plan.relations.outer_names import looks_outside
 from sqlpriv.plan.relations.subqueries import with_values
 from sqlpriv.session.access.context import Access

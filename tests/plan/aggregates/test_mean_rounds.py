@@ -18,13 +18,7 @@ from support.exact_people import BUDGET, PURE, exact, planned
 
 from sqlpriv.answer import means
 from sqlpriv.answer.pooled.group_effects import main_effects
-from sqlpriv.answer.rounds import (
-    cell_shapes,
-    clipping,
-    clipping_errors,
-    clipping_loss,
-    tail_model,
-)
+from sqlpriv.answer.rounds import cell_shapes, clipping, clipping_errors, clipping_loss, tail_model
 from sqlpriv.answer.rounds.adaptive_means import Measure, ask_rounds
 from sqlpriv.answer.rounds.histogram import pooled_bins
 from sqlpriv.answer.rounds.histogram.pooled_histogram import (
@@ -40,10 +34,7 @@ from sqlpriv.kernel.terms.contract import Type
 from sqlpriv.kernel.terms.release import Measurement, Release
 from sqlpriv.plan.aggregates.calls import Aggregate
 from sqlpriv.plan.aggregates.cost_of_strata import population_cost
-from sqlpriv.plan.aggregates.estimators import (
-    StatementOptions,
-    choose_estimator,
-)
+from sqlpriv.plan.aggregates.estimators import StatementOptions, choose_estimator
 from sqlpriv.plan.aggregates.means.mean_bins import bin_edges, bin_grid
 from sqlpriv.plan.aggregates.means.mean_queries import cell_view, histogram, scaled_sum
 from sqlpriv.plan.aggregates.means.mean_rounds import first_rounds, rounds_of

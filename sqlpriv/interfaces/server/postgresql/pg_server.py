@@ -19,10 +19,7 @@ from sqlpriv.interfaces.server.cancels import Cancels
 from sqlpriv.interfaces.server.postgresql.encoding import wire
 from sqlpriv.interfaces.server.postgresql.encoding.sqlstate import SqlStateError, error_message
 from sqlpriv.interfaces.server.postgresql.listening_address import address_family, parse_address
-from sqlpriv.interfaces.server.postgresql.pg_connection import (
-    ConnectionEnds,
-    PostgreSqlConnection,
-)
+from sqlpriv.interfaces.server.postgresql.pg_connection import ConnectionEnds, PostgreSqlConnection
 from sqlpriv.interfaces.server.postgresql.statements.client_settings import (
     REPORTED,
     default_dialect,

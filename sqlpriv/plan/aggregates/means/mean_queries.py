@@ -8,11 +8,7 @@ from dataclasses import replace
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.plan.aggregates.means.mean_bins import bin_grid
 from sqlpriv.plan.aggregates.rewrites import Recipe
-from sqlpriv.plan.pricing.tuned_constants import (
-    HISTOGRAM_SHARE,
-    SECTIONS,
-    WIDE,
-)
+from sqlpriv.plan.pricing.tuned_constants import HISTOGRAM_SHARE, SECTIONS, WIDE
 
 Ends = tuple[tuple[float, float], ...]
 """For each cell, row-major: where its values are clipped."""

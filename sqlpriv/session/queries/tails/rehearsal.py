@@ -10,12 +10,7 @@ from sqlpriv.errors import ProgrammingError, Refused
 from sqlpriv.plan.cells.computed_columns import aggregates_in
 from sqlpriv.plan.plan import Output
 from sqlpriv.session.queries.tails.computable_text import RunAlone, rescue_tail
-from sqlpriv.statements.keywords import (
-    REAL_AVERAGE,
-    REAL_QUOTIENT,
-    WHOLE_AVERAGE,
-    WHOLE_QUOTIENT,
-)
+from sqlpriv.statements.keywords import REAL_AVERAGE, REAL_QUOTIENT, WHOLE_AVERAGE, WHOLE_QUOTIENT
 from sqlpriv.system import arrow
 
 MOST_CELLS = 1_000

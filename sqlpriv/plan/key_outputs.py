@@ -1,0 +1,76 @@
+"""Outputs that keys alone tell: GROUPING, and aggregates of what is one value in each group."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import reduce
+
+from sqlpriv.kernel.terms.contract import Column, Type
+from sqlpriv.plan.cells.computed_columns import GROUP, POPULATION, SUMMED
+from sqlpriv.plan.cells.dimensions import Dimension
+from sqlpriv.plan.expressions.binder import Binder
+from sqlpriv.plan.expressions.literal_types import refuse
+from sqlpriv.statements import tree as t
+
+_MEANS = ("avg", "mean", "median")
+_SAME_AS_THE_VALUE = (*_MEANS, "min", "max", "any_value", "arbitrary", "first")
+
+
+def is_of_one_value(call: t.FunctionCall) -> bool:
+    """Whether a call is AVG, MIN, MAX, MEDIAN or the like, without DISTINCT or FILTER.
+
+    Of what is one value in each group it is that value: of a key, and of a public column that has
+    one value for each value of a key. No private row needs to be asked for it.
+    """
+    plain = replace(call, name="", args=(), pos=t.Pos()) == t.FunctionCall("")
+    return call.name in _SAME_AS_THE_VALUE and plain
+
+
+def key_in_aggregate(
+    call: t.FunctionCall, argument: t.Node | None, groups: Sequence[Dimension]
+) -> t.Node | None:
+    """Returns such a call's value where its argument, in normal form, is a key; else None."""
+    for i, key in enumerate(groups):
+        if key.node == argument and key.type in (Type.INTEGER, Type.REAL):
+            value = t.Name(f"{GROUP}{i}", pos=call.pos)
+            return value if call.name not in _MEANS else t.Cast(value, "DOUBLE", pos=call.pos)
+    return None
+
+
+def in_type_of(call: t.FunctionCall, value: t.Node, column: Column) -> t.Node:
+    """Returns a value as the aggregate of a column's equal values has it."""
+    if column.type not in (Type.INTEGER, Type.REAL):
+        return value
+    kind = "DOUBLE" if call.name in _MEANS else column.sql_type.upper()
+    return t.Cast(value, kind, pos=call.pos)
+
+
+def grouping_bits(
+    call: t.FunctionCall,
+    binder: Binder,
+    strata: Sequence[Dimension],
+    groups: Sequence[Dimension],
+    has_sets: bool,
+) -> t.Node:
+    """GROUPING(a, b): a bit per argument, the last the lowest, set where it was summed over.
+
+    Args:
+        call, binder, strata, groups: The call, and the keys of the statement that it stands in.
+        has_sets: GROUP BY has several sets of keys, as ROLLUP has.
+
+    Raises:
+        Refused: An argument is no key.
+    """
+    strata_nodes, group_nodes = [d.node for d in strata], [d.node for d in groups]
+    bits: dict[str, int] = {POPULATION: 0}
+    for place, arg in enumerate(reversed(call.args)):
+        node = binder.normal_form(arg)
+        if node not in (*strata_nodes, *group_nodes):
+            raise refuse(arg, "GROUPING takes strata and grouping keys", "GROUPING(sex, race)")
+        is_stratum = node in strata_nodes
+        column = POPULATION if is_stratum else f"{SUMMED}{group_nodes.index(node)}"
+        if is_stratum or has_sets:
+            bits[column] = bits.get(column, 0) + 2**place
+    terms = [t.Binary("*", t.Name(column), t.Literal(n), call.pos) for column, n in bits.items()]
+    return reduce(lambda x, y: t.Binary("+", x, y, call.pos), terms)

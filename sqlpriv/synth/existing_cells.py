@@ -29,7 +29,7 @@ from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Price, Rho
 from sqlpriv.kernel.terms.contract import Categories, Column, TableContract, Type, Value
 from sqlpriv.plan.expressions.facts.value_facts import column_scale
-from sqlpriv.plan.synthetic.synthetic_columns import is_selectable
+from sqlpriv.plan.synthetic.undeclared_columns import is_selectable
 from sqlpriv.synth.api.ask import Gate
 from sqlpriv.synth.api.cell_queries import position_of
 from sqlpriv.synth.domain.domain import Attribute, Domain, source_of

@@ -22,7 +22,7 @@ from support.recorded_reads import RecordedReads
 
 from sqlpriv.errors import Error
 from sqlpriv.session.commands import show
-from sqlpriv.session.queries import runner
+from sqlpriv.session.queries import step_runner
 from sqlpriv.session.session import Result, Session
 from sqlpriv.synth.registry import REGISTRY
 
@@ -133,7 +133,7 @@ def test_what_was_found_true_of_the_rows_would_be_noticed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The twin: whether the bound of visits was found to hold stands under the answer."""
-    monkeypatch.setattr(runner, "plan_notices", lambda _, contract: [str(contract.facts)])
+    monkeypatch.setattr(step_runner, "plan_notices", lambda _, contract: [str(contract.facts)])
     with pytest.raises(AssertionError, match="doubled"):
         check_statements(tmp_path, ["SELECT COUNT(*) AS n FROM visits"], ["doubled"], monkeypatch)
 

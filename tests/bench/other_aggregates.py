@@ -65,7 +65,7 @@ from sqlpriv.kernel.terms.release import Measurement, Release
 from sqlpriv.plan.output_half_widths import has_half_width
 from sqlpriv.plan.plan import Plan
 from sqlpriv.plan.planner import plan
-from sqlpriv.session.queries.gate_requests import release_measurements
+from sqlpriv.session.queries.programs.gate_requests import release_measurements
 
 STATEMENTS: dict[str, tuple[str, ...]] = {
     **{name: outputs for name, outputs in figures.STATEMENTS.items() if "pooled" not in name},

@@ -30,7 +30,7 @@ from sqlpriv.session.session import Session
 PARTS = {
     "text → statement": "session.access.kept_statements.KeptStatements.read",
     "statement → plan": "session.queries.compiler.ProgramCompiler.compile",
-    "look-ups among the seals": "session.queries.gate_requests.price_now",
+    "look-ups among the seals": "session.queries.programs.gate_requests.price_now",
     "names of queries": "kernel.terms.algebra.query_hash",
     "checks, lattice, price of a measurement": "kernel.gate.prepare_measurement",
     "OpenDP draws": "kernel.proof.noise._measure",
@@ -47,8 +47,8 @@ PARTS = {
     "other work of the gate": "kernel.gate.Allowance.release",
     "mean: tails": "answer.rounds.last_round.estimate_tails",
     "mean: ends": "answer.rounds.last_round.choose_clipping",
-    "mean: everything else": "session.queries.runner.gate_requests.release_measurements",
-    "releases → rows": "session.queries.runner.ProgramRunner._result",
+    "mean: everything else": "session.queries.step_runner.gate_requests.release_measurements",
+    "releases → rows": "session.queries.step_runner.StepRunner._result",
 }
 """By what a part is called: the function, where it is looked up."""
 TURNS, WARM_UP = 100, 10

@@ -19,7 +19,7 @@ from sqlpriv.kernel.terms.contract import (
     contracts_in_force,
 )
 from sqlpriv.kernel.terms.operations import COMPARISONS, NUMBERS, OPERATIONS, type_of
-from sqlpriv.session.commands.declare import domain_body
+from sqlpriv.session.declarations.declared_domains import domain_body
 
 LAST_BIT = {"exp", "ln", "log2", "log10", "cbrt", "pow"}
 LABELS = ["it's", "\\", 'a"b', "`", "", "a\nb", "\x01", "İ", "日本", "\U0010ffff", "%_", "plain"]

@@ -44,7 +44,7 @@ from sqlpriv.kernel.terms.release import Measurement
 from sqlpriv.kernel.vault import Kernel
 from sqlpriv.plan.aggregates.means.mean_bins import bin_edges
 from sqlpriv.plan.pricing.predictions import predict_measurements
-from sqlpriv.session.commands.declare import domain_body
+from sqlpriv.session.declarations.declared_domains import domain_body
 
 PEOPLE = """
 CREATE TABLE people AS

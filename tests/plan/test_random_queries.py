@@ -39,8 +39,8 @@ from sqlpriv.kernel.terms.release import Release
 from sqlpriv.plan.plan import Plan
 from sqlpriv.plan.planner import plan
 from sqlpriv.plan.relations import correlated
-from sqlpriv.session.commands.declare import domain_body
 from sqlpriv.session.declarations.budgets import budget_at
+from sqlpriv.session.declarations.declared_domains import domain_body
 from sqlpriv.statements.tree import Select
 
 pytestmark = pytest.mark.usefixtures("narrow_means_are_plain")

@@ -20,7 +20,8 @@ from sqlpriv.kernel.terms.algebra import query_hash
 from sqlpriv.kernel.terms.budget import Epsilon
 from sqlpriv.session.access import kept_statements
 from sqlpriv.session.access.kept_statements import MOST, KeptStatements
-from sqlpriv.session.queries import gate_requests, kept_programs, private_steps, runner
+from sqlpriv.session.queries import private_steps, runner, step_runner
+from sqlpriv.session.queries.programs import gate_requests, kept_programs
 from sqlpriv.session.session import Session
 
 MAKE = """
@@ -71,8 +72,8 @@ def released(monkeypatch: pytest.MonkeyPatch) -> Counter:
         opened.append(args)
         return allowance(*args, **options)
 
-    allowance = runner.Allowance
-    monkeypatch.setattr(runner, "Allowance", open_allowance)
+    allowance = step_runner.Allowance
+    monkeypatch.setattr(step_runner, "Allowance", open_allowance)
     return lambda: len(opened)
 
 

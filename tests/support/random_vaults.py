@@ -32,7 +32,7 @@ from sqlpriv.kernel.terms.contract import (
     contracts_in_force,
 )
 from sqlpriv.kernel.terms.operations import COMPARISONS, NUMBERS, OPERATIONS, type_of
-from sqlpriv.session.commands.declare import domain_body
+from sqlpriv.session.declarations.declared_domains import domain_body
 
 LABELS = ("a", "A", "b", "é", "it's", "", "%_\\", "zz")
 WHOLE = ("INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "UBIGINT", "SMALLINT")

@@ -27,7 +27,7 @@ from sqlpriv.kernel.terms.operations import type_of
 from sqlpriv.kernel.terms.release import Measurement, Release
 from sqlpriv.kernel.vault import Kernel
 from sqlpriv.session.access.owner_engine import OwnerEngine
-from sqlpriv.session.commands.declare import domain_body
+from sqlpriv.session.declarations.declared_domains import domain_body
 
 PLENTY = Budget("people", Rho(10**18), 1e-9)
 EXACT = Rho(10**15)

@@ -18,7 +18,7 @@ from sqlpriv.dialect import read
 from sqlpriv.kernel.terms.budget import Budget, Rho
 from sqlpriv.plan.planner import plan
 from sqlpriv.session.declarations.budgets import budget_at
-from sqlpriv.session.queries.gate_requests import release_measurements
+from sqlpriv.session.queries.programs.gate_requests import release_measurements
 
 COMBINATIONS = [c for n in range(1, 6) for c in itertools.combinations(STRATA, n)]
 SMALL = 0.001

@@ -9,6 +9,7 @@ from itertools import chain, count
 from sqlpriv.kernel.proof.sensitivity import bound_of
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import TableContract, Type
+from sqlpriv.plan.aggregates.calls import aggregate_calls
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.columns import is_zoned
 from sqlpriv.plan.expressions.facts.conditions import whole_identities
@@ -217,3 +218,15 @@ def aggregate_per_unit(
         name = name_beside((item.alias or default_name(item)).lower(), outputs)
         outputs[name] = (node, unit_rows.binder.bind(node))
     return project(unit_rows, outputs, alias, naming)
+
+
+def changes_star(query: t.Select) -> bool:
+    """Whether a query says `* EXCLUDE`, `* REPLACE` or `* RENAME`."""
+    return any(item.excluded or item.renamed or item.replaces for item in query.items)
+
+
+def aggregates_rows(query: t.Select) -> bool:
+    """Whether a query makes one row of several: it has groups, HAVING or an aggregate."""
+    return bool(query.group_by or query.group_all or query.sets or query.having) or any(
+        any(aggregate_calls(item.expr)) for item in query.items
+    )

@@ -16,14 +16,13 @@ from sqlpriv.kernel.proof.unit_rows import Partners
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.plan.aggregates.calls import aggregate_calls
-from sqlpriv.plan.expressions.binder import Binder
-from sqlpriv.plan.expressions.facts.conditions import identities
-from sqlpriv.plan.expressions.facts.value_facts import present_columns, scope_of, unread_columns
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.relations.contribution_bound import with_all_partners
 from sqlpriv.plan.relations.derived_tables import (
     MET_ONCE,
     aggregate_per_unit,
+    aggregates_rows,
+    changes_star,
     check_changes,
     name_beside,
     project,
@@ -31,6 +30,7 @@ from sqlpriv.plan.relations.derived_tables import (
     unite,
 )
 from sqlpriv.plan.relations.joins.filter_placement import join_rows, place_filter
+from sqlpriv.plan.relations.joins.join_conditions import check_connected, using_conditions
 from sqlpriv.plan.relations.joins.join_order import with_connected_joins
 from sqlpriv.plan.relations.joins.named_rows import (
     Naming,
@@ -39,6 +39,7 @@ from sqlpriv.plan.relations.joins.named_rows import (
     conjunction,
     with_unit_equalities,
 )
+from sqlpriv.plan.relations.joins.table_scan import read_table
 from sqlpriv.plan.relations.kept_public_rows import check_kept_rows
 from sqlpriv.plan.relations.per_unit import key_aliases
 from sqlpriv.plan.relations.rows_at_extremes import join_extremes
@@ -76,7 +77,7 @@ class FromReader:
             check_kept_rows(select, rows.binder, rows.leaves, aliases)
         if select.where is not None:
             rows = self.filter_rows(rows, select.where, aliases)
-        self._check_connected(rows, source)
+        check_connected(rows, source)
         if rows.private:
             tied = with_connected_joins(rows.relation, rows.leaves, self.contracts)
             rows = replace(rows, relation=tied)
@@ -92,7 +93,7 @@ class FromReader:
         """Returns the rows of a source."""
         match source:
             case t.Table():
-                return self._read_table(source)
+                return read_table(source, self.contracts, self.naming)
             case t.Derived(query, alias):
                 return self._read_derived(query, alias, source)
             case t.Joined():
@@ -118,45 +119,6 @@ class FromReader:
         return rows
 
     # --- tables, joins ---
-
-    def _read_table(self, table: t.Table) -> Rows:
-        place = t.Literal(None, table.pos)
-        contract = self.contracts.get(table.name.lower())
-        if contract is None or contract.hidden:
-            raise refuse(
-                place,
-                f'there is no table "{table.name}" in this vault',
-                "released tables are queried alone, at no cost",
-            )
-        if contract.unit is None and not contract.public:
-            raise refuse(
-                place,
-                f'nobody declared whom "{table.name}" protects',
-                "the owner gives it a PRIVACY_KEY, one PRIVACY_LINK to a PRIMARY KEY or "
-                "UNIQUE column, or SET PUBLIC",
-            )
-        alias = table.alias or table.name
-        first = not (self.naming.parts or self.naming.taken)
-        prefix = "" if first else self.naming.free_name(f"{alias.lower()}.")
-        if not prefix:
-            self.naming.taken.add("")
-        columns = {c.name.lower(): prefix + c.name for c in contract.columns}
-        scope = {prefix + n: shape for n, shape in scope_of(contract).items()}
-        required = frozenset(prefix + name for name in present_columns(contract))
-        binder = Binder(
-            contract.table,
-            alias,
-            columns,
-            scope,
-            required,
-            {(alias.lower(), n): column for n, column in columns.items()},
-            homes={v.lower(): (contract.table, v.removeprefix(prefix)) for v in columns.values()},
-            named={prefix + c: x for c, x in identities(contract).items()},
-            unread=unread_columns(contract, prefix),
-        )
-        part = self.naming.new_part()
-        mine = {c.lower(): part for c in columns.values()} if contract.unit else {}
-        return Rows(a.Scan(contract.table, prefix), binder, mine)
 
     def _read_join(self, join: t.Joined, outermost: bool = False) -> Rows:
         place = t.Literal(None, join.pos)
@@ -184,7 +146,7 @@ class FromReader:
             if not using:
                 raise refuse(place, "these tables share no name of a column", "write JOIN … ON …")
         if using:
-            tests = self._using_conditions(left, right, using, place)
+            tests = using_conditions(left, right, using, place)
             kept = (right if keeps_public else left).binder.names
             names = {**both.binder.names, **{u.lower(): kept[u.lower()] for u in using}}
             twice = both.binder.twice - {u.lower() for u in using}
@@ -198,36 +160,11 @@ class FromReader:
         relation = join_rows(left.relation, right.relation, tests, kind, self.contracts)
         if kind in ("semi", "anti"):
             linked = with_unit_equalities(combine_sides(left, right, "inner"), on)
-            self._check_connected(linked, join)
+            check_connected(linked, join)
             return replace(left, relation=relation)
         if kind == "inner" and not keeps_public:
             both = replace(both, binder=both.binder.after_where(on))
         return replace(both, relation=relation, keeps_public=keeps_public)
-
-    def _using_conditions(
-        self, left: Rows, right: Rows, names: tuple[str, ...], place: t.Node
-    ) -> tuple[a.Expr, ...]:
-        pairs = []
-        for n in names:
-            for rows in (left, right):
-                if n.lower() not in rows.binder.names or n.lower() in rows.binder.twice:
-                    raise refuse(place, f'USING needs one column "{n}" on each side', "write ON")
-            sides = (left.binder.names[n.lower()], right.binder.names[n.lower()])
-            pairs.append(a.Call("=", tuple(map(a.Col, sides))))
-        return tuple(pairs)
-
-    def _check_connected(self, rows: Rows, source: t.Source | t.Joined) -> None:
-        """Refuses private parts that nothing says are of one unit."""
-        apart = {leaf: leaf for leaf in rows.leaves.values()}
-        for one, other in rows.joined:
-            old, new = apart[one], apart[other]
-            apart = {leaf: new if root == old else root for leaf, root in apart.items()}
-        if len(set(apart.values())) > 1:
-            raise refuse(
-                t.Literal(None, source.pos),
-                "rows of different units would meet in this join",
-                "join private tables along their links: ON o.customer = c.id",
-            )
 
     # --- subqueries ---
 
@@ -259,9 +196,7 @@ class FromReader:
 
         x NOT IN (y, …) is not true where x or some y is NULL, so such pairs count as partners.
         """
-        simple = isinstance(query, t.Select) and not (
-            _aggregates_rows(query) or _changes_star(query)
-        )
+        simple = isinstance(query, t.Select) and not (aggregates_rows(query) or changes_star(query))
         if simple:
             assert isinstance(query, t.Select)
             inner = self.read_source(query.source or t.Table(query.table, query.alias, query.pos))
@@ -300,7 +235,7 @@ class FromReader:
                     equal = a.Call("or", (equal, *nulls)) if nulls else equal
                 tests.append(equal)
         on = conjunction(tuple(tests))
-        self._check_connected(with_unit_equalities(both, on), t.Table("", "", node.pos))
+        check_connected(with_unit_equalities(both, on), t.Table("", "", node.pos))
         joined = join_rows(rows.relation, inner.relation, tuple(tests), kind, self.contracts)
         return replace(rows, relation=joined)
 
@@ -333,7 +268,7 @@ class FromReader:
         ends = self.naming.free_name("sqlpriv_ends")
         query = join_extremes(query, aliases, ends)
         rows = self.read_select(query, aliases)
-        if _aggregates_rows(query):
+        if aggregates_rows(query):
             return aggregate_per_unit(rows, query, aliases, alias, self.naming, self.contracts)
         outer_aliases = {k: v for k, v in aliases.items() if k not in rows.binder.names}
         outputs: dict[str, tuple[t.Node, a.Expr]] = {}
@@ -360,13 +295,3 @@ def _is_of_tables(source: t.Source) -> bool:
 
 def _without_not(node: t.Node) -> t.Node:
     return node.arg if isinstance(node, t.Unary) and node.op == "not" else node
-
-
-def _changes_star(query: t.Select) -> bool:
-    return any(item.excluded or item.renamed or item.replaces for item in query.items)
-
-
-def _aggregates_rows(query: t.Select) -> bool:
-    return bool(query.group_by or query.group_all or query.sets or query.having) or any(
-        any(aggregate_calls(item.expr)) for item in query.items
-    )

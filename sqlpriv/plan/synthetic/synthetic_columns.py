@@ -24,13 +24,13 @@ from sqlpriv.plan import outputs
 from sqlpriv.plan.aggregates.calls import aggregate_calls
 from sqlpriv.plan.cells import group_keys
 from sqlpriv.plan.expressions.binder import Binder
-from sqlpriv.plan.expressions.columns import instead_of
-from sqlpriv.plan.expressions.facts.value_facts import Shape, column_scale
+from sqlpriv.plan.expressions.facts.value_facts import Shape
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.relations.derived_tables import check_changes
 from sqlpriv.plan.relations.from_clause import FromReader
 from sqlpriv.plan.relations.joins.named_rows import Naming, Rows
-from sqlpriv.statements import alter_text, default_name
+from sqlpriv.plan.synthetic.undeclared_columns import Undeclared, column_flaw
+from sqlpriv.statements import default_name
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.aliases import output_aliases
 from sqlpriv.statements.traverse import has_subqueries
@@ -38,38 +38,6 @@ from sqlpriv.statements.traverse import has_subqueries
 MOST_LISTED = 64
 """Numbers and dates of more values than this are an interval, even where all can be listed."""
 LAST_MINUTE = 24 * 60 - 1
-
-
-@dataclass(frozen=True)
-class Undeclared:
-    """Which columns need no public domain.
-
-    Args:
-        made_up: Names, lower case, of those whose values are made up.
-        selected: Whether the method finds values by itself, at a threshold (`is_selectable`).
-    """
-
-    made_up: frozenset[str] = frozenset()
-    selected: bool = False
-
-    def is_new(self, column: Column) -> bool:
-        """Returns whether a column's values are made up, of nobody's row."""
-        return column.sql_type.upper() == "UUID" or column.name.lower() in self.made_up
-
-    def is_selected(self, kind: Type | None, sql_type: str) -> bool:
-        """Returns whether the values of such a column are found by the method."""
-        return self.selected and is_selectable(kind, sql_type)
-
-
-def is_selectable(kind: Type | None, sql_type: str) -> bool:
-    """Returns whether a threshold can find a column's values: whole numbers, text, and what whole
-    numbers stand for.
-
-    >>> is_selectable(Type.REAL, "DECIMAL(9,2)"), is_selectable(Type.REAL, "DOUBLE")
-    (True, False)
-    """
-    decimal = kind is Type.REAL and column_scale(sql_type) is not None
-    return decimal or kind in (Type.INTEGER, Type.TEXT, Type.DATE)
 
 
 @dataclass(frozen=True)
@@ -193,7 +161,7 @@ def _spell_out_stars(
                 continue
             node = t.Name(name, alias if select.source else "", star.pos)
             column = _declared_column(held, binder, tables)
-            if column is None or _flaw(column, held, binder, tables, free):
+            if column is None or column_flaw(column, held, binder, tables, free):
                 left_out.append(name)
             elif name not in {default_name(x).lower() for x in items if not x.alias}:
                 items.append(t.Item(node, new_names.get(name, ""), text=name))
@@ -215,38 +183,6 @@ def _declared_column(
     return contract.column(name) if contract else None
 
 
-def _flaw(
-    column: Column,
-    held: str,
-    binder: Binder,
-    tables: Mapping[str, TableContract],
-    free: Undeclared,
-) -> tuple[str, str] | None:
-    """Returns why a declared column cannot be one of a synthetic table, and what to do; or None."""
-    table, _ = binder.home_of(held)
-    unit = tables[table.lower()].unit
-    if unit is not None and column.name.lower() in unit.columns:
-        what = f'"{column.name}" names the privacy unit'
-        return what, "leave it out: synthetic rows stand for nobody"
-    if column.type is None:
-        what = f'"{column.name}" is a {column.sql_type}: no synthetic values are made of it'
-        return what, instead_of(column.sql_type)
-    if (
-        column.domain is None
-        and column.type is not Type.TIME
-        and not (free.is_new(column) or free.is_selected(column.type, column.sql_type))
-    ):
-        alter = f"{alter_text(table, column.name)} SET PRIVACY DOMAIN"
-        what = f'the column "{column.name}" has no public domain'
-        hint = f"the owner runs {alter} BETWEEN (low, high), or … IN ('a', 'b')"
-        if column.type is Type.TEXT:
-            hint += f"; or make it up: OPTIONS (patterns = '{column.name} = AA-###')"
-        if is_selectable(column.type, column.sql_type):
-            hint += "; USING stability finds the values that many units have"
-        return what, hint
-    return None
-
-
 def _column_of(
     node: t.Node,
     name: str,
@@ -262,7 +198,7 @@ def _column_of(
     column = _declared_column(held, rows.binder, tables) if held else None
     published = column.name if column is not None and column.name.lower() == name.lower() else name
     if column is not None:
-        if flaw := _flaw(column, held, rows.binder, tables, free):
+        if flaw := column_flaw(column, held, rows.binder, tables, free):
             raise refuse(node, *flaw)
         if column.domain is None and free.is_new(column):
             return replace(column, name=published), None

@@ -17,7 +17,8 @@ from sqlpriv.plan.synthetic.difference_columns import (
     with_differences,
     with_domains,
 )
-from sqlpriv.plan.synthetic.synthetic_columns import SyntheticColumns, Undeclared, read_columns
+from sqlpriv.plan.synthetic.synthetic_columns import SyntheticColumns, read_columns
+from sqlpriv.plan.synthetic.undeclared_columns import Undeclared
 from sqlpriv.statements import alter_text
 from sqlpriv.statements import commands as cmd
 from sqlpriv.statements import tree as t

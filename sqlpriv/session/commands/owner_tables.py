@@ -12,13 +12,14 @@ from sqlpriv.kernel.terms.contract import UNDECLARED, TableContract
 from sqlpriv.session.access.context import Access
 from sqlpriv.session.access.quote import Quote
 from sqlpriv.session.access.result import Result
-from sqlpriv.session.commands.declare import check_domain, declare
+from sqlpriv.session.commands.declare import declare
 from sqlpriv.session.declarations.auto_declarations import (
     Auto,
     explain_declaration,
     measure_declaration,
     quote_declaration,
 )
+from sqlpriv.session.declarations.declared_domains import check_domain
 from sqlpriv.session.declarations.declared_effects import (
     rows_beyond_bound,
     rows_of_no_parent,

@@ -24,25 +24,17 @@ from sqlpriv.plan.plan import Plan
 from sqlpriv.plan.pricing.cell_count import TooManyCells
 from sqlpriv.plan.pricing.statement import KNOWN_OPTIONS
 from sqlpriv.session.access.context import Access
-from sqlpriv.session.queries.gate_requests import (
+from sqlpriv.session.queries.private_steps import StepPlanner
+from sqlpriv.session.queries.programs.gate_requests import (
     TARGET,
     release_measurements,
     zero_releases,
 )
-from sqlpriv.session.queries.private_steps import StepPlanner
-from sqlpriv.session.queries.program import PrivateStep, Program, Tail
-from sqlpriv.session.queries.public_subqueries import (
-    ONE_AGGREGATE,
-    ONE_VALUE,
-    reads_private,
-)
+from sqlpriv.session.queries.programs.program import PrivateStep, Program, Tail
+from sqlpriv.session.queries.public_subqueries import ONE_AGGREGATE, ONE_VALUE, reads_private
 from sqlpriv.session.queries.result_columns import empty_answer
 from sqlpriv.session.queries.step_statements import shift_awaited
-from sqlpriv.session.queries.tails.rehearsal import (
-    MOST_CELLS,
-    never_runs,
-    with_made_up_numbers,
-)
+from sqlpriv.session.queries.tails.rehearsal import MOST_CELLS, never_runs, with_made_up_numbers
 from sqlpriv.statements import commands as cmd
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.divided_query import Division, PrivateQuery

@@ -30,14 +30,14 @@ from sqlpriv.plan.relations.keyed_subqueries import KeyedSubquery, keyed_subquer
 from sqlpriv.plan.relations.outer_names import looks_outside
 from sqlpriv.plan.relations.subqueries import with_values
 from sqlpriv.session.access.context import Access
-from sqlpriv.session.queries.gate_requests import (
+from sqlpriv.session.queries.programs.gate_requests import (
     TARGET,
     first_replayed,
     has_lasting_plan,
     sealed_releases,
     with_price_for_target,
 )
-from sqlpriv.session.queries.program import PrivateStep
+from sqlpriv.session.queries.programs.program import PrivateStep
 from sqlpriv.session.queries.public_keys import PublicKeys
 from sqlpriv.session.queries.public_subqueries import SettledQuery, settle_public_parts
 from sqlpriv.session.queries.step_statements import (

@@ -12,9 +12,9 @@ from sqlpriv.session.access.context import Access
 from sqlpriv.session.access.quote import Quote
 from sqlpriv.session.access.result import Result
 from sqlpriv.session.queries.compiler import ProgramCompiler
-from sqlpriv.session.queries.kept_programs import KeptProgram, KeptPrograms, Query
 from sqlpriv.session.queries.plain_query import answer_plainly
-from sqlpriv.session.queries.program import Program
+from sqlpriv.session.queries.programs.kept_programs import KeptProgram, KeptPrograms, Query
+from sqlpriv.session.queries.programs.program import Program
 from sqlpriv.session.queries.result_columns import columns, nothing_private
 from sqlpriv.session.queries.runner import ProgramRunner
 from sqlpriv.statements import commands as cmd

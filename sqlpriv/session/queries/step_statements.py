@@ -13,12 +13,8 @@ from sqlpriv.kernel.terms.budget import Price, Rho
 from sqlpriv.kernel.terms.contract import TableContract, Value
 from sqlpriv.plan.relations.outer_names import looks_outside
 from sqlpriv.plan.relations.subqueries import membership_subqueries
-from sqlpriv.session.queries.program import PrivateStep
-from sqlpriv.session.queries.public_subqueries import (
-    ONE_AGGREGATE,
-    ONE_VALUE,
-    reads_private,
-)
+from sqlpriv.session.queries.programs.program import PrivateStep
+from sqlpriv.session.queries.public_subqueries import ONE_AGGREGATE, ONE_VALUE, reads_private
 from sqlpriv.statements import default_name
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.traverse import walk, with_aliases

@@ -26,7 +26,7 @@ from sqlpriv.plan.pricing.predictions import predict_measurements, predict_thres
 from sqlpriv.plan.pricing.statement import half_width
 from sqlpriv.plan.synthetic.synthetic_plan import plan_synthetic
 from sqlpriv.publish.release_file import MARK
-from sqlpriv.session.queries.gate_requests import sealed_releases
+from sqlpriv.session.queries.programs.gate_requests import sealed_releases
 from sqlpriv.statements import commands as cmd
 from sqlpriv.synth.api.progress import Report
 from sqlpriv.synth.domain.public_counts import align_counts

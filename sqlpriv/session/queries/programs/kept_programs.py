@@ -28,7 +28,7 @@ from sqlpriv.kernel.terms.algebra import Asked, query_hash
 from sqlpriv.kernel.terms.release import Measurement, Release
 from sqlpriv.plan.aggregates.rewrites import Recipe
 from sqlpriv.session.access.kept_statements import Latest
-from sqlpriv.session.queries.program import Program
+from sqlpriv.session.queries.programs.program import Program
 from sqlpriv.statements import commands as cmd
 from sqlpriv.statements import tree as t
 

@@ -98,7 +98,7 @@ SELECT AVG(employed) AS s FROM people STRATIFY BY sex;
 SELECT AVG(note) AS s FROM people STRATIFY BY sex;
 -- error
 --   line 1, column 8: AVG needs numbers, not text values
---   Hint: count the groups instead: SELECT x, COUNT(*) FROM t GROUP BY x
+--   Hint: count the groups instead: SELECT x, COUNT(*) FROM t GROUP BY x; where the texts are numbers, the owner runs ALTER TABLE people ALTER COLUMN note TYPE DOUBLE
 
 -- AVG of a date
 SELECT AVG(born) AS s FROM people STRATIFY BY sex;
@@ -116,7 +116,7 @@ SELECT SUM(age * 1000000000 * 1000000000 * 10) AS s FROM people STRATIFY BY sex;
 SELECT MAX(note) AS m FROM people STRATIFY BY sex;
 -- error
 --   line 1, column 8: MAX needs numbers, not text values
---   Hint: count the groups instead: SELECT x, COUNT(*) FROM t GROUP BY x
+--   Hint: count the groups instead: SELECT x, COUNT(*) FROM t GROUP BY x; where the texts are numbers, the owner runs ALTER TABLE people ALTER COLUMN note TYPE DOUBLE
 
 -- a share beyond 1
 SELECT QUANTILE_CONT(income, 50) AS m FROM people STRATIFY BY sex;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import fcntl
 import glob
 import gzip
@@ -11,11 +12,11 @@ import shutil
 import signal
 import tempfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -193,10 +194,11 @@ def load(session: Session, file: Path) -> bool:
         session.execute(f"DROP TABLE {name(table)}")
         return False
     _make_keys_whole(session, table)
-    if is_text and len(columns) == 1 and set(columns[0]) & set(",;|\t"):
+    if is_text and len(columns) == 1 and (delimiters := set(columns[0]) & set(",;|\t")):
+        delimiter = max(delimiters, key=columns[0].count)
         raise click.UsageError(
-            f"{file} was read as one column, {columns[0]!r}: a line of it has more"
-            " values than its head, or fewer. Mend that line, or load the file yourself:"
+            f"{file} was read as one column, {columns[0]!r}: {uneven_line(file, delimiter)}."
+            " Mend that line, or load the file yourself:"
             f" CREATE TABLE {table} AS FROM read_csv({literal(str(file))}, delim = …, …)."
         )
     return True
@@ -216,13 +218,34 @@ def _make_keys_whole(session: Session, table: str) -> None:
             )
 
 
+def uneven_line(file: Path, delimiter: str) -> str:
+    """Returns which line of a file of text is the first with more values than its head, or fewer.
+
+    Args:
+        file: A CSV or TSV file, compressed or not.
+        delimiter: What stands between two values.
+    """
+    opened = _opener(file)(file, "rt", encoding=text_encoding(file), newline="")
+    with opened as lines, suppress(csv.Error):  # a quote that is never closed, say
+        reader = csv.reader(lines, delimiter=delimiter)
+        head = len(next(reader, []))
+        for values in reader:
+            if len(values) not in (0, head):
+                return f"line {reader.line_num} has {len(values)} values, its head {head}"
+    return "a line of it has more values than its head, or fewer"
+
+
+def _opener(file: Path) -> Callable[..., Any]:
+    return gzip.open if file.suffix.lower() == ".gz" else open
+
+
 def text_encoding(file: Path) -> str:
     """Returns the encoding that a file of text seems to have: utf-8, utf-16 or latin-1.
 
     Raises:
         UsageError: The file ends with .gz and is not compressed by gzip, or is cut off.
     """
-    open_file = gzip.open if file.suffix.lower() == ".gz" else open
+    open_file = _opener(file)
     try:
         with open_file(file, "rb") as opened:
             if opened.read(2) in (b"\xff\xfe", b"\xfe\xff"):

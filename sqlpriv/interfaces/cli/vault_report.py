@@ -77,6 +77,10 @@ def report(vault: ChosenVault, page: Path) -> None:
         into_place(built, page)
     except sqlpriv.Error as error:
         fail(error)
+    except FileNotFoundError:
+        raise click.UsageError(
+            f"{page} cannot be written: there is no folder {page.parent}; mkdir -p makes it."
+        ) from None
     except OSError as error:
         raise click.UsageError(f"{page} cannot be written: {error.strerror}.") from None
     click.echo(f"wrote {page}", err=True)

@@ -22,6 +22,14 @@ def _hint_of_moments(call: t.FunctionCall, arg: t.Node, type_: Type) -> str:
     return f"count from a day on: {call.name.upper()}(date_diff('day', DATE '2024-01-01', {name}))"
 
 
+def _hint_of_texts(arg: t.Node, binder: Binder) -> str:
+    """Returns what to write for numbers of texts: a file's decimals with a comma are texts, too."""
+    if not isinstance(arg, t.Name):
+        return COUNT_GROUPS
+    alter = alter_text(*binder.home_of(binder.column_of(arg)))
+    return f"{COUNT_GROUPS}; where the texts are numbers, the owner runs {alter} TYPE DOUBLE"
+
+
 def public_bounds(
     call: t.FunctionCall, arg: t.Node, of: a.Expr, binder: Binder
 ) -> tuple[Number, Number]:
@@ -35,7 +43,7 @@ def public_bounds(
         )
     if shape.type not in (Type.INTEGER, Type.REAL):
         is_moment = shape.type in (Type.DATE, Type.TIMESTAMP, Type.TIME)
-        hint = _hint_of_moments(call, arg, shape.type) if is_moment else COUNT_GROUPS
+        hint = _hint_of_moments(call, arg, shape.type) if is_moment else _hint_of_texts(arg, binder)
         raise refuse(call, f"{name} needs numbers, not {shape.type} values", hint)
     if shape.lower is None or shape.upper is None:
         raise refuse(

@@ -98,12 +98,16 @@ def restore(folder: Path, vault: Path, older: bool = False) -> tuple[str, ...]:
         The names of the files.
 
     Raises:
-        OperationalError: The folder is no whole backup, the path is of another file, or what is
-            there has seen more charges.
+        OperationalError: The folder is no whole backup, the path is of another file or in no
+            folder, or what is there has seen more charges.
     """
     manifest = _manifest(folder)
     refuse_other_file(vault)
     refuse_pointer(vault, "restore")
+    if not vault.parent.is_dir():
+        raise OperationalError(
+            f"there is no folder {vault.parent}: make it first, with mkdir -p {vault.parent}"
+        )
     ledger = vault.with_suffix(LEDGER)
     present = max(ledger_records(ledger) if ledger.exists() else 0, _read_mark(vault))
     if present > manifest["records"] and not older:

@@ -324,7 +324,8 @@ def test_values_that_differ_in_case_or_blanks_are_told(tmp_path: Path) -> None:
     [
         ("", "holds no rows"),
         ("id,age\n", "holds no rows"),
-        ("id,age\n" + "1,2\n" * 40 + "3,4,5\n" + "1,2\n" * 40, "was read as one column"),
+        ("id,age\n" + "1,2\n" * 40 + "3,4,5\n" + "1,2\n" * 40, "line 42 has 3 values, its head 2"),
+        ("id;age\n" + "1;2\n" * 40 + "3;4;\n" + "1;2\n" * 40, "line 42 has 3 values, its head 2"),
     ],
 )
 def test_a_file_that_is_no_table_is_refused_and_leaves_nothing(

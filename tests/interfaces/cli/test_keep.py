@@ -76,6 +76,13 @@ def test_what_was_backed_up_comes_back_under_another_name(vault: Path, tmp_path:
     assert (other.stat().st_mode & 0o077, (tmp_path / "kept").stat().st_mode & 0o077) == (0, 0)
 
 
+def test_a_folder_to_restore_into_has_to_be_there(vault: Path, tmp_path: Path) -> None:
+    assert run("backup", vault, tmp_path / "kept").exit_code == 0
+    done = run("restore", tmp_path / "kept", tmp_path / "none" / "copy.duckdb")
+    assert done.exit_code == 1
+    assert f"mkdir -p {tmp_path / 'none'}" in done.output
+
+
 def test_an_older_ledger_is_not_put_over_a_newer_one(vault: Path, tmp_path: Path) -> None:
     run("backup", vault, tmp_path / "kept")
     ask(vault, 4)

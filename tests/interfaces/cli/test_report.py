@@ -117,6 +117,15 @@ def test_a_vault_that_nobody_asked_has_a_page_too(tmp_path: Path) -> None:
     assert "No budget is declared" in text
 
 
+def test_a_page_in_a_folder_that_is_not_there_says_how_to_make_one(tmp_path: Path) -> None:
+    vault, page = tmp_path / "people.duckdb", tmp_path / "none" / "r.html"
+    with Session(vault, role="owner") as owner:
+        owner.execute("CREATE TABLE t (x INTEGER)")
+    done = CliRunner().invoke(main, ["report", str(vault), "--to", str(page)])
+    assert done.exit_code == 2
+    assert f"there is no folder {page.parent}; mkdir -p makes it" in done.output
+
+
 def test_an_owner_s_page_tells_of_tables_that_few_may_use(tmp_path: Path) -> None:
     vault = tmp_path / "people.duckdb"
     with Session(vault, role="owner") as owner:

@@ -1,4 +1,4 @@
-"""Up to when a relation reads rows: what the conjuncts of its filters say of a time column.
+"""The moment before which all rows of a relation lie, as its filters say of a time column.
 
 Right above a table, a conjunct that compares the bare time column with constants bounds it. OR, NOT
 and functions of the column say nothing here, nor does a filter above a join, because which rows
@@ -18,8 +18,8 @@ _TURNED = TURNED | {"=": "="}
 
 
 def end_of_rows(relation: a.Relation, columns: Mapping[str, str]) -> dict[str, dt.datetime] | None:
-    """Returns the moment before which all rows lie that a relation reads, by lower-case table; None
-    where it may read rows of any time.
+    """Returns, by lower-case table, the moment before which all rows lie that a relation reads;
+    None where the relation may read rows of any time.
 
     Args:
         relation: What is read.
@@ -62,7 +62,7 @@ def scanned_tables(relation: a.Relation) -> set[str]:
 
 
 def _end_of_test(test: a.Expr, column: str) -> dt.datetime | None:
-    """Returns the moment before which a column lies wherever a test is true, if it says one.
+    """Returns the moment before which a column lies wherever a test is true; None if there is none.
 
     >>> from sqlpriv.kernel.terms.contract import Type
     >>> last = a.Lit(dt.date(2026, 10, 31), Type.DATE)

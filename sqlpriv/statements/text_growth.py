@@ -1,7 +1,8 @@
-"""How much longer functions make a text, by what is written: `repeat(x, 1000)`, a thousand times.
+"""How much longer functions make a text, as the statement says: `repeat(x, 1000)` a thousand times.
 
 Functions that are computed over public lists may grow a text beyond any memory before the result is
-seen to be too long, and DuckDB counts neither these bytes against its limit nor can be interrupted.
+found to be too long. DuckDB does not count these bytes against its limit, and it cannot be
+interrupted meanwhile.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from sqlpriv.statements import tree as t
 from sqlpriv.statements.traverse import walk
 
 LONGEST = 1_000
-"""Characters of a computed text; as often a text that is no literal may make another longer."""
+"""The most characters that a computed text may have. It is also the growth that is assumed where
+the text that replaces another is no literal."""
 _LENGTHS = ("repeat", "lpad", "rpad", "bitstring")
 """Functions whose text is as long as a number says."""
 _FORMATS = ("printf", "format")
@@ -22,8 +24,8 @@ _ENDLESS = re.compile(r"\*|\{[^}]*\{")
 
 
 def text_growth(node: t.Node) -> float:
-    """Returns how many times longer than the texts in it an expression's text may be, at most but
-    for what it puts side by side; infinite where nothing written says.
+    """Returns how many times longer an expression's text may be than the texts in it, which `||`
+    and concat may still add up; infinite where the statement sets no bound.
 
     >>> from sqlpriv.statements.tree import FunctionCall, Literal, Name
     >>> cut = FunctionCall("replace", (Name("x"), Literal("ab"), Literal("")))

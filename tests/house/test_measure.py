@@ -1,4 +1,4 @@
-"""The numbers of `measure.py` that must not grow, and that each of them can."""
+"""The numbers of `measure.py` that must not grow, and a case for each in which it does."""
 
 import ast
 from pathlib import Path

@@ -17,7 +17,8 @@ from sqlpriv.interfaces.cli.connecting import ChosenVault, connecting, priced
 from sqlpriv.interfaces.cli.failure import fail
 
 FORMS = ("table", "csv", "tsv", "json", "jsonl", "markdown", "vertical", "html", "arrow", "parquet")
-"""Those of `formats.FORMATS`, which would load pyarrow; a test compares."""
+"""The names in `formats.FORMATS`. Importing that module would load pyarrow, so they stand here
+again, and a test compares the two lists."""
 
 EPILOG = """\b
 Start here:
@@ -240,7 +241,8 @@ def _text(sql: str | None, script: Path | None) -> str:
 
 
 def _form(form: str, allowed: tuple[str, ...]) -> str:
-    """Returns a format of rows, "table" for none; sqlpriv.toml may name what there is not."""
+    """Returns the name of the output format, "table" where none is given. The name may come from
+    sqlpriv.toml, which click has not checked."""
     if form and form not in allowed:
         raise click.UsageError(f"There is no format {form} here; there are {', '.join(allowed)}.")
     return form or "table"

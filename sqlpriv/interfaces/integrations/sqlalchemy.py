@@ -18,7 +18,8 @@ Private queries are written as text, or with the two clauses as they stand in SQ
     price = "WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1)"
     select(people.c.sex, func.count()).prefix_with(price).suffix_with("STRATIFY BY sex")
 
-DuckDB's SQL is near PostgreSQL's, whose compiler does the writing; what differs is below.
+SQLAlchemy's compiler for PostgreSQL writes the SQL, because DuckDB's SQL is close to PostgreSQL's.
+The classes below change what differs.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ class _DbapiLikeConnection(Connection):
 
 
 def _detached_cursor(engine: Any) -> Any:
-    """Returns a cursor whose connection the pool does not close when its wrapper is let go."""
+    """Returns a cursor whose connection stays open when SQLAlchemy's wrapper of it is freed."""
     connection = engine.raw_connection()
     connection.detach()
     return connection.cursor()
@@ -78,7 +79,7 @@ def _hide_token(url: URL) -> URL:
     if url.password or not url.username:
         return url
     name, _, secret = url.username.partition(".")
-    if not secret or "." in secret:  # what a login was given for some hours
+    if not secret or "." in secret:  # a token of a login, valid for some hours
         name, secret = "", url.username
     return url.set(username=name, password=secret)
 
@@ -113,7 +114,7 @@ class Preparer(pg.PGIdentifierPreparer):
 
 
 class SqlprivDialect(Reflection, pg.PGDialect):
-    """What SQLAlchemy has to know of us."""
+    """What SQLAlchemy asks of a dialect."""
 
     name = driver = "sqlpriv"
     default_paramstyle = "qmark"

@@ -10,16 +10,17 @@ from sqlpriv.statements.traverse import walk
 STRATUM, GROUP, AGGREGATE, POPULATION = "stratum_", "group_", "aggregate_", "is_population"
 HALF, SUMMED = "half_", "summed_"
 PLAIN, OWN_WEIGHT = "plain_", "own_weight_"
-"""Of an aggregate whose strata are drawn together: the figure of a stratum's own rows alone, and
-their weight in what is shown."""
+"""Columns of an aggregate whose strata are pooled: the estimate from a stratum's own rows alone,
+and the weight of that estimate in the number that is shown."""
 SHIFTS = {"n": "shift_n_", "s": "shift_s_", "r": "shift_r_", "q": "shift_q_", "rest": "shift_rest_"}
-"""How far an aggregate moves, with its sign, where a release that it is made of errs by the
-half-width of a 95 % interval: the count, the plain sum, the sum of rounds, the sum of squares; and
-what is left of its own half-width."""
+"""How far, and in which direction, an aggregate moves if one release that it is computed from is
+off by the half-width of that release's 95 % interval: the count, the plain sum, the sum of the
+rounds, the sum of squares. `rest` is the part of the aggregate's half-width that these do not
+explain."""
 END = "end_"
 """An output whose aggregates are moved, or are not: what half-widths are computed from."""
 LIST = "list_value"
-"""The function that `[a, b]` is: what several quantiles of one call become."""
+"""DuckDB's function for `[a, b]`. A call with several quantiles becomes such a list."""
 
 
 def aggregates_in(node: t.Node) -> list[int]:
@@ -38,7 +39,8 @@ def half_widths_in(nodes: Iterable[t.Node]) -> frozenset[int]:
 
 
 def needs_shifts(node: t.Node) -> bool:
-    """Whether the half-width of an output may be made of `SHIFTS`: of several aggregates."""
+    """Whether the half-width of an output may be computed from `SHIFTS`: it has several
+    aggregates."""
     return len(aggregates_in(node)) > 1
 
 

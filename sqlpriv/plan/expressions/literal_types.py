@@ -42,10 +42,10 @@ def coerce_literal(node: Literal, target: Type) -> a.Lit:
     """Returns the literal as a value of `target`.
 
     A whole number written 3.0 fits an INTEGER, other reals stay REAL (numbers compare with
-    numbers); ISO text fits a DATE or a TIMESTAMP; a date is its own midnight.
+    numbers); ISO text fits a DATE or a TIMESTAMP; a date beside a TIMESTAMP is its midnight.
 
     Raises:
-        Refused: It has no such reading.
+        Refused: The literal cannot be read as `target`.
     """
     value = node.value
     if value is None:
@@ -178,7 +178,7 @@ def _literal_text(value: Value) -> str:
 
 @contextmanager
 def refusals_at(node: Node, expr: a.Expr) -> Iterator[None]:
-    """Gives refusals of types the place that they are about, and advice."""
+    """Adds a place in the text, and a hint, to refusals about types that are raised inside."""
     try:
         yield
     except Refused as error:

@@ -24,7 +24,7 @@ from sqlpriv.statements import tree as t
 def project(
     rows: Rows, outputs: Mapping[str, tuple[t.Node, a.Expr]], alias: str, naming: Naming
 ) -> Rows:
-    """Returns the rows under new names; what is computed becomes a column."""
+    """Returns the rows under new names; each computed output becomes a column."""
     names: dict[str, str] = {}
     for n, (node, expr) in outputs.items():
         shape = rows.binder.shape(node, expr)
@@ -83,7 +83,7 @@ def check_changes(item: t.Item, columns: Container[str]) -> None:
     """Checks that what `* EXCLUDE`, RENAME or REPLACE names is one of these columns, lower case.
 
     Raises:
-        Refused: It is not.
+        Refused: A name is not among them.
     """
     replaced = [item.alias.lower()] if item.replaces else []
     for name in (*item.excluded, *dict(item.renamed), *replaced):
@@ -103,7 +103,8 @@ def name_beside(name: str, outputs: Container[str]) -> str:
 
 
 MET_ONCE = "join it by a text or a whole number that differs in each of its rows, at most 200"
-"""How a subquery is joined that aggregates public tables, or takes some of their rows."""
+"""What to write instead of joining a subquery that aggregates public tables or takes some of
+their rows."""
 
 
 def unite(parts: Sequence[Rows], alias: str, place: t.Source, naming: Naming) -> Rows:

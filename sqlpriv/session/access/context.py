@@ -47,9 +47,9 @@ class Access:
         self.sql.close()
 
     def comments(self) -> dict[str, str]:
-        """Returns what each released table says of itself: method, price, strata, when, whence.
-
-        The statement that made it is left out for whom some tables are hidden.
+        """Returns what each released table says of itself: method, price, strata, when it was made
+        and of which table. A principal who may not use all tables does not see the statement that
+        made it.
         """
         comments = self.store.comments()
         if not self.tables.hides_tables():

@@ -28,7 +28,7 @@ class PrivateTables:
 
     Args:
         kernel: The gate, and the ledger.
-        store: The released tables: a name of theirs is none of a private table.
+        store: The released tables. No private table has a name of theirs.
         owner: The vault, open for plain SQL, if it is an owner who asks; else None.
         principal: Who asks, for the ledger.
         kept: What `contracts` returned last, and of which state.
@@ -63,7 +63,8 @@ class PrivateTables:
     def private_contract(
         self, table: str, pos: t.Pos, contracts: Mapping[str, TableContract]
     ) -> TableContract:
-        """Returns the contract of a private table; refuses what no private query can be of."""
+        """Returns the contract of a private table; refuses a table that no private query can be
+        about."""
         contract = contracts.get(table.lower())
         free = "leave out STRATIFY BY and WITH DIFFERENTIAL_PRIVACY"
         if contract is None and self.is_released(table):
@@ -96,7 +97,8 @@ class PrivateTables:
         return account._replace(budget=replace(account.budget, unit_table=_unit_table(contract)))
 
     def amount_left(self, contract: TableContract, sources: Iterable[Relation]) -> Price:
-        """Returns what may still be charged for such rows: to the table, and to who asks."""
+        """Returns what may still be charged for rows of `sources`: the least that is left of the
+        unit's budget and of the principal's own ceiling."""
         concerned = booking(sources, contract)
         accounts = self.kernel.ledger.accounts(contract.payer, self.principal, concerned)
         return min((account.left for account in accounts), key=lambda price: price.nano)
@@ -124,14 +126,14 @@ class PrivateTables:
         return self.kept.contracts_of(self.kernel)
 
     def hides_tables(self) -> bool:
-        """Returns whether there are tables, or were, that who asks may not use."""
+        """Returns whether the vault has, or once had, tables that the principal may not use."""
         if self.owner is not None:
             return False
         declared = self.kernel.ledger.declarations()[1].values()
         return not all(may_use(body["grants"], self.principal) for body in declared)
 
     def settle(self) -> None:
-        """Lets the vault go after an owner's writing, and verifies what was declared anew.
+        """Closes the vault behind an owner's writing, and verifies what is declared once more.
 
         A table that was dropped takes its declarations with it, all but its grants: another one of
         its name is nobody's until its owner says whose. CREATE OR REPLACE keeps them, and a table
@@ -140,7 +142,7 @@ class PrivateTables:
         if self.owner is None or (followed := self.owner.release()) is None:
             return
         before = dict(self.before)
-        self.before.clear()  # where anything fails below, nothing is known of the tables' past
+        self.before.clear()  # not used again if a step below fails
         there, ledger = self.kernel.contracts(), self.kernel.ledger
         with ledger.begin("IMMEDIATE"):
             declared = ledger.declarations()[1]
@@ -149,7 +151,7 @@ class PrivateTables:
                     **before,
                     **self._declarations_to_append(followed, there, {**declared, **before}),
                 }
-            else:  # the statements led to another database: nothing was followed
+            else:  # another database is in use now: renames were not followed
                 changed = {
                     table: {**UNDECLARED, "grants": body["grants"]}
                     for table, body in declared.items()
@@ -169,12 +171,13 @@ class PrivateTables:
         return carry_over(followed, there, declared, accounts)
 
     def _before_renames_last(self, followed: FollowedTables) -> None:
-        """Takes their declarations from all tables that a rename is about to concern; `settle`
-        gives them back, to whatever the tables are called then.
+        """Takes the declarations away from all tables that a rename is about to change. `settle`
+        gives them back, under the names that the tables have then.
 
-        Claim: no rows have what was declared of others that had their name, whenever the process
-        ends or the ledger fails. A table that its declarations do not reach is undeclared, and
-        analysts are refused; its account it has before it has its name.
+        Claim: rows never have a declaration that was made of other rows under the same name, at
+        whatever moment the process ends or the ledger fails. A table that has not got its
+        declarations back is undeclared, so analysts are refused. It has its account before it has
+        its name.
         """
         there = {table.name for table in followed.now.values()}
         with self.kernel.ledger.begin("IMMEDIATE"):

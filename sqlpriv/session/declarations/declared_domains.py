@@ -38,7 +38,7 @@ def domain_body(domain: ColumnDomain, required: bool = False) -> dict[str, Any]:
 
 
 def _json_value(value: Value) -> Any:
-    """Returns a value as JSON, type and all."""
+    """Returns a value as JSON; of dates, times and moments the JSON names the type."""
     if isinstance(value, dt.datetime):
         return {"timestamp": value.isoformat()}
     if isinstance(value, dt.time):
@@ -79,7 +79,8 @@ def read_domain(
 
 
 def end_at_midnight(column: Column, action: decl.Action) -> str:
-    """Returns what is said of an interval of moments that ends in a bare day; else ''."""
+    """Returns the owner's warning about an interval of moments whose end is a day without a
+    time; '' for any other domain."""
     upper = action.upper if isinstance(action, decl.SetDomainBetween) else None
     is_day = isinstance(upper, dt.date) and not isinstance(upper, dt.datetime)
     if isinstance(upper, str):

@@ -83,16 +83,17 @@ class ProgramCompiler:
         if not isinstance(outcome, Refused):
             return Program(tuple(outcome), outcome[-1].schema)
         if isinstance(outcome, TooManyCopies | NeverComputable) or statement.origin is None:
-            return outcome  # the parts of a query that is too large are not fewer
+            return outcome  # dividing it would make it no smaller
         divided = self._divide(statement.origin, outcome if is_read else None)
         if isinstance(divided, Program | TooManyCells):
-            return divided  # of a part that is too large, its size is what is wrong
+            return divided  # a part has too many cells: that is what to say
         return outcome if is_read or divided is None else divided
 
     # --- a statement in parts ---
 
     def _divide(self, query: t.Origin, whole: Refused | None) -> Program | Refused | None:
-        """Returns the program of a query's parts; `whole` says why it is none itself, if tried."""
+        """Returns a program that answers the query in parts, or why there is none; `whole` is
+        the refusal of the query as one, if it was tried."""
         from sqlpriv.dialect.division.divide import divide  # sqlglot, where needed
         from sqlpriv.dialect.division.rewrites.rewrite_joins import rewrite_joins
         from sqlpriv.dialect.division.row_sources.written_rows import with_written_rows
@@ -145,7 +146,7 @@ class ProgramCompiler:
                 return inner
             steps += [shift_awaited(step, len(steps)) for step in inner]
             steps[-1] = replace(steps[-1], name=part.name)
-        if public_queries:  # their answers may be of the moment
+        if public_queries:  # run again, they may answer otherwise
             steps = [replace(step, is_lasting=False) for step in steps]
         return self._with_tail(steps, division, levels_of)
 
@@ -158,8 +159,9 @@ class ProgramCompiler:
     def _public_levels(self, select: t.Select) -> pa.Table | None:
         """Returns the keys of a query, where they are public whatever the rows are.
 
-        They are if each has a declared list and every row counts: of one table, without WHERE. The
-        query is planned for that at any price, and nothing of it is asked.
+        The keys are public if each has a declared list and no row is left out: FROM is one table,
+        and there is no WHERE. To find out, the query is planned at an arbitrary price; it is not
+        asked.
         """
         if select.where is not None or select.source is not None:
             return None
@@ -174,7 +176,8 @@ class ProgramCompiler:
     def _with_tail(
         self, steps: list[PrivateStep], division: Division, levels: Mapping[str, pa.Table]
     ) -> Program | Refused:
-        """Returns the program; its tail is bound to the answers' columns, over no rows."""
+        """Returns the program of the steps and their tail, which DuckDB binds over foreseen
+        answers: so the columns of the result are known before anything is asked."""
         released = self.access.sql.released_names()
         named = [self.contracts.get(table) for table in division.tables]
         for table, contract in zip(division.tables, named, strict=True):
@@ -208,7 +211,7 @@ class ProgramCompiler:
             try:
                 run_over_foreseen_rows(with_keys=True)
             except ProgrammingError as error:
-                # anything else may come of the zeros: what fails of them says nothing of answers
+                # any other error may be due to the zeros that stand for the answers
                 if "More than one row" in str(error):
                     return Refused(ONE_VALUE, hint=ONE_AGGREGATE)
         schema = run_over_foreseen_rows(pivots).schema

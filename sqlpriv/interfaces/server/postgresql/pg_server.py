@@ -1,4 +1,4 @@
-"""Where PostgreSQL's protocol is listened to, and who is let in: startup, TLS, SCRAM, cancels."""
+"""The server of PostgreSQL's protocol: it listens, starts TLS, authenticates users, and cancels."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _LOST = (asyncio.IncompleteReadError, ConnectionError, TimeoutError, ssl.SSLErro
 
 
 class PostgreSqlServer:
-    """A vault over PostgreSQL's protocol, beside Flight SQL; it listens once it is made.
+    """A vault over PostgreSQL's protocol, beside Flight SQL. It listens from its creation on.
 
     Args:
         listen: HOST:PORT; without TLS on this machine alone. Port 0 takes a free one.
@@ -54,8 +54,7 @@ class PostgreSqlServer:
         previews: Private table → the synthetic table that previews of it show.
 
     Raises:
-        InterfaceError: The address is none, or it is not encrypted and can be reached from
-            elsewhere.
+        InterfaceError: `listen` is no address, or one that other machines reach without encryption.
         OperationalError: The address cannot be listened on.
     """
 
@@ -96,7 +95,7 @@ class PostgreSqlServer:
         self.threads.shutdown(wait=False, cancel_futures=True)
 
     def now(self) -> float:
-        """Returns the time that sessions are idle by."""
+        """Returns the clock's seconds, by which idle sessions are found."""
         return time.monotonic()
 
     def _serve(self) -> None:
@@ -115,7 +114,7 @@ class PostgreSqlServer:
         for task in tuple(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await asyncio.sleep(0.05)  # what was closed is let go of by the loop's next rounds
+        await asyncio.sleep(0.05)  # the loop frees closed connections in its next rounds
 
     def _stop(self) -> None:
         self._ended.set()
@@ -197,7 +196,8 @@ class PostgreSqlServer:
         """Returns the user that a client proves to be.
 
         Raises:
-            PermissionDenied: None, in the same words whatever is wrong.
+            PermissionDenied: The client proves to be no user. The words are the same for every
+            reason.
         """
         in_thread = asyncio.get_running_loop().run_in_executor
         user, verifier = await in_thread(self.threads, self.keeper.scram_verifier, name)

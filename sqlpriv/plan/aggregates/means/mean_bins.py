@@ -68,10 +68,11 @@ def bin_edges(
 ) -> tuple[float, ...]:
     """Returns the inner edges of the histogram's bins, ascending.
 
-    A geometric grid, of ratio 2^(together / PARTS), on both sides of 0, or of the end nearest to
-    it: those of more bins together are some of the others. Both ends and that middle are bins of
-    their own, because values pile up there: whoever is beyond an end is clamped to it, and many
-    columns have a tenth or more of zeros. A bin more costs nothing, as a row lies in one bin.
+    The edges form a geometric grid of ratio 2^(together / PARTS) on both sides of 0, or of the end
+    nearest to 0. The edges for a larger `together` are some of those for a smaller one. Both ends
+    and that middle are bins of their own, because values pile up there: a value beyond an end is
+    clamped to it, and many columns have a tenth or more of zeros. One more bin costs nothing,
+    because a row lies in one bin.
 
     Args:
         lower, upper: The declared interval, in units of x.
@@ -99,8 +100,9 @@ def bin_edges(
 
 
 def _rise_near(edge: float, lower: float, upper: float, whole: bool) -> float:
-    """Returns the value next to an edge at which `algebra.Roots` rises: by 1.6 to 27 % of x - lower
-    apart in the histogram's grid, the edges are off by half of that at most."""
+    """Returns the value nearest to an edge at which `algebra.Roots` rises. In the histogram's
+    grid such values are 1.6 to 27 % of x - lower apart, so an edge moves by half of that at
+    most."""
     roots = a.Roots(a.Lit(None, Type.REAL), (), lower, upper)
     if whole and roots.number(edge - 1) < roots.number(edge):
         return edge

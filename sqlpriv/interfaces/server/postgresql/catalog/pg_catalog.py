@@ -36,7 +36,7 @@ from sqlpriv.system.quiet_engine import open_engine, read_whole
 
 _LIMITS: dict[str, str | int] = {"memory_limit": "256MB", "threads": 1, "temp_directory": ""}
 _MOST_BYTES = 2**26
-"""Of an answer, which the limit of memory does not count."""
+"""The largest answer, in bytes: DuckDB's limit of memory does not count what is fetched."""
 _OF_DUCKDB = re.compile(r"(duckdb|pragma|read|parquet|sniff)_\w+|query|query_table|glob")
 """Functions and views of DuckDB alone, some of which tell where the server keeps its files."""
 _NO_FUNCTION = re.compile(r'Invalid Input Error: (function ".*" does not exist)')
@@ -48,7 +48,7 @@ class CatalogDatabase:
     """The catalog as it was when its facts were read.
 
     Args:
-        session: Whose.
+        session: Of the client whose catalog it is.
         facts: What tables there are.
         settings: What pg_settings and current_setting() tell.
     """
@@ -101,8 +101,8 @@ class CatalogDatabase:
             raise ProgrammingError(str(error)) from None
 
     def is_of(self, facts: CatalogFacts) -> bool:
-        """Tells whether it is what it would be made of facts that were read later; one that holds
-        synthetic rows, which may be others by then, is not."""
+        """Tells whether facts that were read later describe the same catalog. A catalog that
+        holds synthetic rows counts as outdated, because those rows may have changed."""
         if facts is not self.facts and not self._previews and facts == self.facts:
             self.facts = facts
         return facts is self.facts
@@ -251,5 +251,6 @@ class CatalogDatabase:
 
 
 def _known_type(name: str) -> str:
-    """Returns a type that this database has; an ENUM is told as the text that it is."""
+    """Returns the type of a column in this database: VARCHAR for an ENUM, whose type is not
+    here."""
     return "VARCHAR" if name.upper().startswith("ENUM") else name

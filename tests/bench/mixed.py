@@ -1,6 +1,6 @@
 """`python tests/bench/mixed.py`: errors over categories and numbers by a target.
 
-Prints of each method: CPU seconds of the statement, CM, MM, LT (`sqlpriv.evaluate.mixed_error`),
+Prints of each method: CPU seconds of the statement, CM, MM, LT (`mixed_error.py` beside the tasks),
 and macro F1 of a logistic regression that is trained on the synthetic rows and tested on real ones.
 `real` is the same regression trained on the real rows. Tasks: examples/papers/mixed/acs_tasks.py.
 """

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
+from support.places import ROOT
 
 from sqlpriv.errors import DataError
-from sqlpriv.evaluate.mixed_error import THRESHOLDS, MixedTable, mixed_error
+
+sys.path.insert(0, str(ROOT / "examples" / "papers" / "mixed"))
+
+from mixed_error import THRESHOLDS, MixedTable, mixed_error
 
 
 def table(rows: int, seed: int, tied: bool = True) -> MixedTable:

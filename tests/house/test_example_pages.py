@@ -1,14 +1,18 @@
 """Commands that pages show of the examples: each script is there and takes the options shown.
 
-Short examples run in `test_docs.py`, the papers' and Superset in tests of their own.
+Short examples run in `test_docs.py`, Superset in a test of its own; of the papers' experiments,
+which take hours, the one on means runs here with few people.
 """
 
+import os
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from support.places import ROOT
+from support.places import ROOT, SHARED
 
 EXAMPLES = ROOT / "examples"
 PAGES = [
@@ -53,3 +57,33 @@ def test_the_index_names_every_example() -> None:
 def test_commands_of_a_tutorial_are_seen_whole(page: Path) -> None:
     for block, _ in CODE.findall(page.read_text()):
         assert max(map(len, block.splitlines()), default=0) <= WIDEST, block
+
+
+def run_example(script: str, *options: str) -> str:
+    """Returns what an example prints, run from the repository's root as its page shows."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment.pop("PYTHONSAFEPATH", None)  # a script finds the modules beside it
+    done = subprocess.run(
+        [sys.executable, script, *options],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=900,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_theorems_are_printed() -> None:
+    assert "of the way from worst case to best" in run_example("examples/papers/strata/theorems.py")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not SHARED.exists(), reason="the reference files are not here")
+def test_the_experiments_on_means_run_with_few_people(tmp_path: Path) -> None:
+    small = "--rows 3000 --repetitions 1 --only SEX --mixture 1 --border 1 --jobs 1"
+    folders = ["--parts", str(tmp_path / "parts"), "--out", str(tmp_path / "out")]
+    run_example("examples/papers/means/run.py", *small.split(), *folders)
+    written = {path.name for path in (tmp_path / "out").iterdir()}
+    assert {"census.parquet", "numbers.txt", "figure2.svg", "figure8.svg"} <= written

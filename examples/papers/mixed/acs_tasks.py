@@ -13,9 +13,9 @@ from pathlib import Path
 
 import duckdb
 import numpy as np
+from mixed_error import MixedTable, mixed_error
 
 import sqlpriv
-from sqlpriv.evaluate.mixed_error import MixedTable, mixed_error
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
 FIVE_STATES = "ST IN (6, 12, 36, 42, 48)"

@@ -22,7 +22,6 @@ from sqlpriv.session.session_like import reading_duckdb
 from sqlpriv.system.interruptible_call import call_interruptibly
 
 Parameters = Sequence[Any] | Mapping[str, Any] | None
-_DATA_MEMBERS = ("string_value", "double_value")
 
 
 class RemoteSession:

@@ -167,7 +167,7 @@ ITEMS = {
     "texts": a.In(a.Col("label"), tuple(map(str, range(1_000)))),
     "days": a.In(a.Col("day"), DAYS),
     "truths": a.In(a.Col("flag"), (True,) * 1_000),
-    "columns": a.Call("is null", (a.Call("coalesce", (a.Col("label"),) * 1_000),)),
+    "columns": a.Call("coalesce", (a.Col("flag"),) * 1_000),
     "any of columns": a.Call("or", (a.Col("flag"),) * 1_000),
     "all columns": a.Call("and", (a.Col("flag"),) * 1_000),
 }

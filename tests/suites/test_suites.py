@@ -362,6 +362,17 @@ def test_a_list_of_answers_is_a_step_with_its_share_of_the_price(session: Sessio
     assert sum(name.startswith("output ") for name in names) == 1
 
 
+def test_counts_over_windows_are_of_the_units_own_rows(session: Session) -> None:
+    """A row meets its unit's group, which multiplies none: 9 rows of a unit stay 9, not 27."""
+    statement = (
+        "EXPLAIN PRIVACY SELECT SUM(n) AS visits FROM (SELECT person, COUNT(*) AS n FROM (SELECT "
+        "person, LAG(day) OVER (PARTITION BY person ORDER BY day, id) AS before FROM stays) "
+        "GROUP BY person)"
+    )
+    names = session.execute(statement).table.column("measurement").to_pylist()
+    assert "centred sum over [1, 9]" in names
+
+
 def test_a_list_of_rows_of_other_units_is_refused(session: Session) -> None:
     before = session.budgets()
     for query in ("SELECT age FROM people WHERE sex = 'F'", "SELECT income FROM people"):

@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import chain, count
 
 from sqlpriv.kernel.proof.sensitivity import bound_of
+from sqlpriv.kernel.proof.unit_rows import Partners, reach_of
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import TableContract, Type
 from sqlpriv.plan.aggregates.calls import aggregate_calls
@@ -166,6 +167,7 @@ def aggregate_per_unit(
     alias: str,
     naming: Naming,
     contracts: Mapping[str, TableContract],
+    partners: Partners | None,
 ) -> Rows:
     """Returns one row for each unit and key: `GROUP BY` holds what identifies a unit."""
     at = t.Literal(None, query.pos)
@@ -192,6 +194,9 @@ def aggregate_per_unit(
     anchor = next(c for c in contracts.values() if c.unit)
     bound = bound_of(rows.relation, replace(anchor, others=contracts))
     reach = min(10**6, bound.rows_per_unit * bound.groups_per_unit)
+    if partners is not None:  # fewer where a join with the unit's own groups multiplies none
+        own = replace(anchor, others=contracts)
+        reach = min(reach, reach_of(rows.relation, own, partners).rows)
     unit = next((i for i, ids in enumerate(identified) if "" in ids), None)
     folding = Folding(
         rows.binder, aliases, keys, unit, reach, lambda n: naming.free_name(f"{alias.lower()}.{n}")

@@ -269,7 +269,9 @@ class FromReader:
         query = join_extremes(query, aliases, ends)
         rows = self.read_select(query, aliases)
         if aggregates_rows(query):
-            return aggregate_per_unit(rows, query, aliases, alias, self.naming, self.contracts)
+            return aggregate_per_unit(
+                rows, query, aliases, alias, self.naming, self.contracts, self.partners
+            )
         outer_aliases = {k: v for k, v in aliases.items() if k not in rows.binder.names}
         outputs: dict[str, tuple[t.Node, a.Expr]] = {}
         for item in query.items:

@@ -154,3 +154,9 @@ def test_a_histogram_is_counted_only_where_a_half_width_is_wanted() -> None:
     assert both.table.column("e")[0].as_py() == both.half_widths["m"][0]
     few = rows(people, ask.format("MEDIAN(race) AS m"))  # of few levels a histogram is cheapest
     assert few.half_widths["m"][0] is not None
+
+
+def test_the_only_level_of_a_column_is_its_quantile() -> None:
+    """A column of one declared value, or whose condition leaves one: there are no windows."""
+    first, last = possible_levels(0.5, bring_together(np.array([[40.0]]), 9.0, PRICE, None))
+    assert (first.tolist(), last.tolist()) == ([0], [0])

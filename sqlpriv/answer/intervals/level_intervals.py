@@ -187,9 +187,11 @@ def _windows(levels: int) -> tuple[tuple[NDArray[np.intp], NDArray[np.intp]], ..
     [[0, 1, 2, 3, 4], [0, 1, 2, 3], [0, 2]]
     >>> [ends.tolist() for _, ends in _windows(5)]
     [[1, 2, 3, 4, 5], [2, 3, 4, 5], [4, 5]]
+    >>> [ends.tolist() for _, ends in _windows(1)]
+    [[1]]
     """
     windows = []
-    for power in range((levels - 1).bit_length()):
+    for power in range(max((levels - 1).bit_length(), 1)):
         size, step = 2**power, max(2**power // 2, 1)
         starts = np.arange(0, levels - step if power else levels, step)
         windows.append((starts, np.minimum(starts + size, levels)))

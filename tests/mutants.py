@@ -2731,6 +2731,13 @@ MUTANTS = (
         SENSITIVITY,
     ),
     Mutant(
+        "units that columns of two types name meet in a join",
+        K + "sql/relation_rows.py",
+        "(bool(self.owner), self.owner_type) != (bool(other.owner), other.owner_type)",
+        "bool(self.owner) != bool(other.owner)",
+        "tests/session/test_composite_links.py",
+    ),
+    Mutant(
         "equal folds have ends that are rounded differently",
         K + "proof/sensitivity.py",
         "int(x) if x % 1 == 0 else x for x in",

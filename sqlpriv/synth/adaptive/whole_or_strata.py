@@ -90,7 +90,8 @@ def fit(
     ones = {column: release.values for column, release in shared.inside.items()}
     sigmas = {column: release.sigma for column, release in shared.inside.items()}
     of_all = {column: release.values[0] for column, release in shared.of_all.items()}
-    pool = StrataPool(joint, space.sizes, space.strata_shape, rows, ones, sigmas, of_all)
+    zeros = dict(space.zeros)
+    pool = StrataPool(joint, space.sizes, space.strata_shape, rows, ones, sigmas, of_all, zeros)
     pool.rows = pool.sizes_beside_joint(values, max(sizes.sigma, LEAST_SIGMA))
     return [StratumShare(pool, s, float(n)) for s, n in enumerate(pool.rows.tolist())]
 

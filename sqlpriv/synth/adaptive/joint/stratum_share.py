@@ -61,6 +61,7 @@ class StrataPool:
         ones: By column, the noised one-way table of each stratum, shape (strata, levels).
         sigmas: By column, their noise.
         of_all: By column, everybody's noised table, shape (levels,), where it was measured.
+        zeros: By columns, those of the strata after the others, the cells that hold nobody.
     """
 
     joint: Joint
@@ -70,6 +71,7 @@ class StrataPool:
     ones: Mapping[int, Floats]
     sigmas: Mapping[int, float]
     of_all: Mapping[int, Floats] = field(default_factory=dict)
+    zeros: Mapping[tuple[int, ...], NDArray[np.bool_]] = field(default_factory=dict)
     drawn: NDArray[np.int64] | None = None
     members: list[NDArray[np.int64]] = field(default_factory=list)
     targets: dict[int, Floats] = field(default_factory=dict)
@@ -96,11 +98,23 @@ class StrataPool:
         drawn = self._joint_rows()
         members = self.members[stratum]
         if not members.size:
-            return drawn, np.full(len(drawn), 1 / len(drawn))
+            possible = self._possible_rows(drawn, stratum)
+            return possible, np.full(len(possible), 1 / len(possible))
         others = drawn[:: max(len(drawn) // max(members.size, LEAST_OTHERS), 1)]
+        others = self._possible_rows(others, stratum)
         part = self._confirmed_part(stratum)
         weights = [np.full(n, x / n) for n, x in ((members.size, part), (len(others), 1 - part))]
         return np.concatenate([drawn[members], others]), np.concatenate(weights)
+
+    def _possible_rows(self, rows: NDArray[np.int64], stratum: int) -> NDArray[np.int64]:
+        """Returns everybody's rows that the stratum can have, or all of them where it can have
+        none: what is drawn is looked through in any case."""
+        place = np.array(np.unravel_index(stratum, self.strata_shape))
+        whole = np.column_stack([rows, np.tile(place, (len(rows), 1))])
+        can_be = np.ones(len(rows), np.bool_)
+        for clique, mask in self.zeros.items():
+            can_be &= ~mask[tuple(whole[:, list(clique)].T)]
+        return rows[can_be] if can_be.any() else rows
 
     def _confirmed_part(self, stratum: int) -> float:
         """Returns which part of what the joint model has a stratum differ from everybody by is so.

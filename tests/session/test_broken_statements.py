@@ -87,6 +87,7 @@ def test_a_broken_statement_is_explained_or_refused(session):
         "SELECT VAR_POP( DISTINCT ), COUNT(*) FROM odd",
         "SELECT educ, SUM(SUM( DISTINCT )) OVER (ORDER BY educ) FROM people GROUP BY educ",
         "SELECT COUNT(*) FROM events e JOIN (SELECT DISTINCT FROM sources) c ON c.source = 1",
+        "SELECT k, COUNT(*) FROM people CROSS JOIN (VALUES (1), (2)) AS v (k, s) GROUP BY k",
     ],
 )
 def test_nothing_where_values_belong_is_refused(session, text):

@@ -111,7 +111,7 @@ def written_rows_of(source: exp.Expr) -> WrittenRows | None:
     width = len(rows[0]) if rows else 0
     columns = [*map(str.lower, names), *(f"col{i}" for i in range(len(names), width))]
     plain = not any(map(_takes_rows, (x for row in rows for value in row for x in value.walk())))
-    if not rows or any(len(row) != width for row in rows) or not plain:
+    if not rows or len(names) > width or any(len(row) != width for row in rows) or not plain:
         return None
     return WrittenRows(alias, columns, rows)
 

@@ -2747,8 +2747,8 @@ MUTANTS = (
     Mutant(
         "equal lists of strata put a row in different ones",
         K + "sql/quoting.py",
-        "isinstance(first := values[0], int | float)",
-        "isinstance(first := values[0], int)",
+        "map(dialect.literal, alike(key.values, Type.INTEGER))",
+        "map(dialect.literal, key.values)",
         RELATIONS,
     ),
     Mutant(

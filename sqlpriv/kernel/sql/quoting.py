@@ -29,8 +29,8 @@ def levels(*keys: tuple[a.Key, str, str | None], dialect: Dialect = DUCKDB) -> s
     Of no keys, it is 0 in every row.
 
     Claim: lists that Python calls equal put every row in the same place, because losses add up by
-    equal strata. Whole numbers in order are therefore written as such, 2.0 as 2; of any other list
-    of reals the engine makes doubles, the whole numbers among them, too.
+    equal strata. They have one text: whole numbers are written as such, 2.0 as 2 (`alike`). Beside
+    a double the engine would round a stored 2^53 + 1 to 2^53, and beside an integer it does not.
 
     Claim: nothing overflows. A difference is taken where all tests hold: it is below the length of
     its list, and there is a cell, or a number, for each of the product of the lengths. A bin's
@@ -44,23 +44,24 @@ def levels(*keys: tuple[a.Key, str, str | None], dialect: Dialect = DUCKDB) -> s
     """
     tests, number = [], ""
     for key, text, held in keys:
-        values = key.values[:-1] if key.values[-1:] == (None,) else key.values
+        values = alike(key.values[:-1] if key.values[-1:] == (None,) else key.values, Type.INTEGER)
         code = test = ""
         if key.has_all_bins:
             code = text  # written once: that of many bins is long, and the engine plans each
         elif (
             values
-            and isinstance(first := values[0], int | float)
-            and type(first) is not bool
-            and abs(first) < 2**62
-            and values == (*range(low := int(first), low + len(values)),)
+            and type(low := values[0]) is int
+            and abs(low) < 2**62
+            and values == [*range(low, low + len(values))]
         ):
             at = text if held in ("INTEGER", "BIGINT") else dialect.form("whole", text)
             code = f"{at} - ({low})"  # no rounding: 0.3 is not 0
             test = f"{at} BETWEEN ({low}) AND ({low + len(values) - 1})"
             test += f" AND {at} = {text}" if at != text else ""
         else:
-            code = dialect.form("position", ", ".join(map(dialect.literal, key.values)), text)
+            code = dialect.form(
+                "position", ", ".join(map(dialect.literal, alike(key.values, Type.INTEGER))), text
+            )
         if None in key.values:
             other = f"WHEN {test} THEN {code}" if test else f"ELSE {code}"
             code, test = f"CASE WHEN {text} IS NULL THEN {key.values.index(None)} {other} END", ""

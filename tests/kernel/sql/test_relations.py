@@ -23,6 +23,7 @@ from sqlpriv.kernel.checked import check_expressions
 from sqlpriv.kernel.proof.sensitivity import bound_of, fold_ends, lattice_of, sensitivity
 from sqlpriv.kernel.sql.dialect import DUCKDB
 from sqlpriv.kernel.sql.queries import verifying
+from sqlpriv.kernel.sql.quoting import levels
 from sqlpriv.kernel.sql.relations import Scope
 from sqlpriv.kernel.sql.scanned_tables import unit_of
 from sqlpriv.kernel.terms import algebra as a
@@ -342,6 +343,9 @@ def test_a_unit_lies_in_one_stratum_of_equal_lists(engine: Engine) -> None:
         for values in lists
     ]
     assert [c.ravel().tolist() for c in cells] == [[0, 0, 1], [0, 0, 1]]
+    apart = ((odd - 1, odd + 1, odd + 4), (float(odd - 1), float(odd + 1), odd + 4))
+    assert apart[0] == apart[1]
+    assert len({levels((a.Key(a.Col("x"), values), "x", "BIGINT")) for values in apart}) == 1
     most = 2**53 - 1
     folds = [a.Fold("n", "sum", a.Col("y"), 0, end, reach=3) for end in (most, float(most))]
     assert folds[0] == folds[1]

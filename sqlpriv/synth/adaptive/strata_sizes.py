@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from sqlpriv.kernel.terms.release import Release
 from sqlpriv.synth.graph.junction_tree import Clique
-from sqlpriv.synth.inference.one_way_tables import LEAST_SIGMA, Floats, erfc
+from sqlpriv.synth.inference.one_way_tables import LEAST_SIGMA, Floats, erfc, positive_means
 from sqlpriv.synth.inference.shrinkage import component_probabilities
 from sqlpriv.synth.inference.strata_constants import AS_STRATA
 from sqlpriv.synth.models.tree_model import Noisy
@@ -83,8 +83,7 @@ def nonnegative(sizes: Floats, variance: Floats) -> Floats:
     above = np.maximum(shrunk / spread, -30.0)  # far below, erfc would underflow to 0
     inside = erfc(-above / math.sqrt(2)) / 2
     logs = np.log(inside) - 0.5 * (np.log(whole) + sizes[:, None] ** 2 / whole)
-    density = np.exp(-0.5 * above**2) / math.sqrt(2 * math.pi)
-    means = spread * (above + density / inside)
+    means = positive_means(shrunk, spread)
     posterior_means = (component_probabilities(logs, np.full(40, AS_STRATA / 40)) * means).sum(
         axis=1
     )

@@ -28,7 +28,7 @@ from sqlpriv.synth.api.ask import Ask, Guess, Marginal
 from sqlpriv.synth.api.method import Fit, Model, Options, Phase, Phases, Space
 from sqlpriv.synth.api.one_way_marginals import modelled_columns, one_ways
 from sqlpriv.synth.api.progress import Progress
-from sqlpriv.synth.inference.one_way_tables import LEAST_SIGMA, count_sigma
+from sqlpriv.synth.inference.one_way_tables import LEAST_SIGMA, TO_DISTANCE, count_sigma
 from sqlpriv.synth.inference.strata_constants import LOOK, SIZES, WORTH
 
 
@@ -90,8 +90,8 @@ def fit(
     ones = {column: release.values for column, release in shared.inside.items()}
     sigmas = {column: release.sigma for column, release in shared.inside.items()}
     of_all = {column: release.values[0] for column, release in shared.of_all.items()}
-    zeros = dict(space.zeros)
-    pool = StrataPool(joint, space.sizes, space.strata_shape, rows, ones, sigmas, of_all, zeros)
+    shape, zeros = space.strata_shape, space.zeros
+    pool = StrataPool(joint, space.sizes, shape, rows, ones, sigmas, of_all, zeros)
     pool.rows = pool.sizes_beside_joint(values, max(sizes.sigma, LEAST_SIGMA))
     return [StratumShare(pool, s, float(n)) for s, n in enumerate(pool.rows.tolist())]
 
@@ -111,7 +111,7 @@ def is_better_whole(
         return False
     cells, tables = pair_tables(space, choosing, pairs)
     each = type(price)(max(int(price.nano / tables), 1))
-    noise = math.sqrt(2 / math.pi) * count_sigma(each) * cells / 2 / max(rows, 1.0)
+    noise = TO_DISTANCE * count_sigma(each) * cells / max(rows, 1.0)
     return (math.sqrt(space.strata) - 1) * noise > WORTH
 
 

@@ -19,6 +19,8 @@ erfc = np.vectorize(math.erfc, otypes=[np.float64])
 LEAST_SIGMA = 1e-6
 """At an epsilon of thousands the noise's standard deviation is 0 in double precision; taken as this
 it keeps inverse variances finite."""
+TO_DISTANCE = math.sqrt(2 / math.pi) / 2
+"""Of a sum over cells of normal errors' deviations, the expected total variation."""
 
 
 def count_sigma(price: Price) -> float:
@@ -37,8 +39,6 @@ def scale_sigma(known: tuple[float, Price], price: Price) -> float:
 
 def positive_means(estimates: Floats, errors: Floats) -> Floats:
     """Returns the means of normal variables of these means and deviations where they are above 0.
-
-    A level that noise has below zero in all strata but one is not all in that one.
 
     >>> positive_means(np.array([0.0, 5.0, -1e9]), np.ones(3)).round(3).tolist()
     [0.798, 5.0, 0.033]
@@ -65,7 +65,6 @@ def dearer_prices(noise: Floats, prices: Floats, most: int, kind: type[Price]) -
         kind: Of the prices.
     """
     power = 2 if kind is Rho else 1
-    to_distance = math.sqrt(2 / math.pi) / 2
     base = noise * prices ** (1 / power)
     wanted = base ** (power / (power + 1))
 
@@ -76,7 +75,7 @@ def dearer_prices(noise: Floats, prices: Floats, most: int, kind: type[Price]) -
     for _ in range(60):
         scale = (low + high) / 2
         at = paid_at(scale)
-        left = to_distance * float(np.mean(base / at ** (1 / power)))
+        left = TO_DISTANCE * float(np.mean(base / at ** (1 / power)))
         is_enough = left <= TOLERATED_NOISE or float((at - prices).sum()) > most
         low, high = (low, scale) if is_enough else (scale, high)
     return [int(x) for x in paid_at(low) - prices]

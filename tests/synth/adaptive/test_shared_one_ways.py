@@ -99,7 +99,7 @@ def test_how_far_strata_are_apart_is_seen_in_all_columns_together():
                 for c, p in enumerate(shares)
             }
             distance = distance_of(rows, looks)
-            scales.append(np.mean([p @ SCALES for p in distance.likely.values()]))
+            scales.append(np.mean([p @ SCALES for p in distance.probabilities.values()]))
             errors.append(distance.error_inside(0, 200.0**2, 0.001))
             assert distance.error_inside(0, 100.0**2, 0.001) < errors[-1]
         assert scales[0] < scales[1]

@@ -126,3 +126,20 @@ def test_sizes_of_many_small_strata_add_up_to_the_joint_models_rows() -> None:
     assert sizes.sum() == pytest.approx(400)
     assert sizes[:2].sum() > 350
     assert np.maximum(counts, 0)[:2].sum() < 0.5 * np.maximum(counts, 0).sum()
+
+
+@pytest.mark.parametrize("few", [8, 0])
+def test_no_row_of_a_small_stratum_is_impossible(few: int) -> None:
+    """A column equals the stratum, of which the joint model has 8 rows or none of 5,000. It can
+    have none of everybody's rows, which would have .995 of the weight. Without a row of its own it
+    has everybody's alone: what is drawn of them is drawn anew."""
+    levels = np.zeros((5_000, 2), dtype=int)
+    levels[:, 1] = np.arange(5_000) % 4
+    levels[:few, 0] = 1
+    joint = RowSample(np.column_stack([levels, levels[:, 0]]), 5e3)
+    unequal = np.array([[False, True], [True, False]])
+    rows, ones = np.array([4_992.0, 8.0]), {1: np.array([[1_248.0] * 4, [2.0] * 4])}
+    of = StrataPool(joint, (2, 4), (2,), rows, ones, {1: 1.0}, {}, {(0, 2): unequal})
+    candidates, weights = of.stratum(1)
+    assert weights.sum() == pytest.approx(1)
+    assert weights[candidates[:, 0] == 0].sum() == (0 if few else pytest.approx(1))

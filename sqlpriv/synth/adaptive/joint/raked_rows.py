@@ -19,7 +19,7 @@ copies of one row."""
 
 
 def raked_weights(
-    levels: NDArray[np.int64], targets: Mapping[int, Floats], begun: Floats | None = None
+    levels: NDArray[np.int64], targets: Mapping[int, Floats], initial_weights: Floats | None = None
 ) -> Floats:
     """Returns weights that add up to 1, with which the rows' one-way shares are the targets' as
     nearly as rows of HEAVIEST weight at most can make them.
@@ -27,14 +27,15 @@ def raked_weights(
     Args:
         levels: Of the rows, shape (rows, columns).
         targets: By column, the shares of its levels.
-        begun: The weights before, which add up to 1; None for even ones.
+        initial_weights: What they are before, which adds up to 1; None for even ones.
 
     >>> rows = np.array([[0], [0], [0], [1]])
     >>> raked_weights(rows, {0: np.array([0.5, 0.5])}).round(3).tolist()
     [0.167, 0.167, 0.167, 0.5]
     """
-    begun = np.full(len(levels), 1 / len(levels)) if begun is None else begun
-    weights = begun
+    if initial_weights is None:
+        initial_weights = np.full(len(levels), 1 / len(levels))
+    weights = initial_weights
     for _ in range(SWEEPS if targets else 0):
         for column, shares in targets.items():
             now = np.bincount(levels[:, column], weights, minlength=len(shares))
@@ -42,7 +43,7 @@ def raked_weights(
             weights = weights * times[levels[:, column]]
             whole = float(weights.sum())
             if whole <= 0:
-                return begun
+                return initial_weights
             weights = np.minimum(weights / whole, HEAVIEST / len(levels))
     return weights / float(weights.sum())
 

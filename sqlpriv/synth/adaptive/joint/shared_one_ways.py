@@ -25,12 +25,13 @@ import numpy as np
 from sqlpriv.kernel.terms.budget import Price, Rho
 from sqlpriv.kernel.terms.release import Release
 from sqlpriv.plan.pricing.split import split_price
-from sqlpriv.synth.adaptive.joint.strata_distance import TO_DISTANCE, distance_of
+from sqlpriv.synth.adaptive.joint.strata_distance import distance_of
 from sqlpriv.synth.api.ask import Ask, Marginal, Question
 from sqlpriv.synth.api.method import Space
 from sqlpriv.synth.api.one_way_marginals import modelled_columns
 from sqlpriv.synth.inference.one_way_tables import (
     LEAST_SIGMA,
+    TO_DISTANCE,
     Floats,
     at_worth,
     count_sigma,
@@ -84,15 +85,15 @@ class SharedOneWays:
             tables: How many of them the price is for.
         """
         columns = list(self.looks)
-        kind, whole = type(price), float(self.rows.sum())
-        errors, parts = [], [part for part in DEEPER if part <= deepest(price)]
         if not columns:
             return price
+        kind, whole = type(price), float(self.rows.sum())
+        errors, parts = [], [part for part in DEEPER if part <= deepest(price)]
         distance, weights = distance_of(self.rows, self.looks), self._weights(kind)
         for part in parts:
             of_each = {c: kind(max(round(price.nano * part * weights[c]), 1)) for c in columns}
             sigma = count_sigma(kind(max(round(price.nano * (1 - part) / tables), 1)))
-            noise = 2 * TO_DISTANCE * sigma * cells / 2 / whole
+            noise = TO_DISTANCE * sigma * cells / whole
             of_all = sigma * cells**0.25 / whole  # of a column, a pair's other levels added up
             inside = [
                 distance.error_inside(c, self._noise(c, of_each[c] if part else None), of_all)

@@ -20,12 +20,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from sqlpriv.kernel.terms.release import Release
-from sqlpriv.synth.inference.one_way_tables import LEAST_SIGMA, Floats
+from sqlpriv.synth.inference.one_way_tables import LEAST_SIGMA, TO_DISTANCE, Floats
 from sqlpriv.synth.inference.shrinkage import component_probabilities
 from sqlpriv.synth.inference.strata_constants import AS_COLUMNS, LIKELY, SCALES
-
-TO_DISTANCE = math.sqrt(2 / math.pi) / 2
-"""Of a sum over cells of normal errors' deviations, the expected total variation."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,12 +32,12 @@ class StrataDistance:
     Args:
         rows: Of each stratum, above 0, shape (strata,).
         spreads: By column, p (1 - p) of everybody's shares, shape (levels,).
-        likely: By column, how likely each of SCALES is, shape (scales,).
+        probabilities: By column, of each of SCALES, shape (scales,).
     """
 
     rows: Floats
     spreads: Mapping[int, Floats]
-    likely: Mapping[int, Floats]
+    probabilities: Mapping[int, Floats]
 
     def error_inside(self, column: int, noise: float, of_all: float) -> float:
         """Returns the total variation by which a column's tables inside strata are expected to be
@@ -55,7 +52,7 @@ class StrataDistance:
         apart = apart[:, :, None] * self.spreads[column] + of_all**2
         measured = (noise / self.rows**2)[:, None]
         left = np.sqrt(apart * measured / (apart + measured)).sum(axis=2).mean(axis=1)
-        return float(min(TO_DISTANCE * float(self.likely[column] @ left), 1.0))
+        return float(min(TO_DISTANCE * float(self.probabilities[column] @ left), 1.0))
 
 
 def distance_of(rows: Floats, looks: Mapping[int, Release]) -> StrataDistance:
@@ -67,9 +64,9 @@ def distance_of(rows: Floats, looks: Mapping[int, Release]) -> StrataDistance:
     """
     shares = {c: _shares_of_all(rows, look) for c, look in looks.items()}
     logs = np.array([_logs(rows, looks[c], p) for c, p in shares.items()])
-    likely = component_probabilities(logs, AS_COLUMNS * LIKELY / LIKELY.sum())
+    probabilities = component_probabilities(logs, AS_COLUMNS * LIKELY / LIKELY.sum())
     spreads = {c: p * (1 - p) for c, p in shares.items()}
-    return StrataDistance(rows, spreads, dict(zip(looks, likely, strict=True)))
+    return StrataDistance(rows, spreads, dict(zip(looks, probabilities, strict=True)))
 
 
 def _shares_of_all(rows: Floats, look: Release) -> Floats:

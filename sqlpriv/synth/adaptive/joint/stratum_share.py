@@ -2,9 +2,8 @@
 
 Rows are drawn from the joint model, and those of the stratum, beside everybody's as far as the
 stratum's differences are not confirmed, are weighted until their one-way tables are those that were
-measured in the stratum (raking: iterative proportional fitting of
-weights, Deming and Stephan 1940). So relations between columns are everybody's, given the stratum,
-and means are the stratum's own. Post-processing of released numbers.
+measured in the stratum (`raked_rows`). So relations between columns are everybody's, given the
+stratum, and means are the stratum's own. Post-processing of released numbers.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sqlpriv.synth.adaptive.joint.raked_rows import SWEEPS, balance_margins, raked_weights
+from sqlpriv.synth.adaptive.stratum_model import remaining_clique
 from sqlpriv.synth.inference.one_way_tables import (
     LEAST_SIGMA,
     Floats,
@@ -32,7 +32,7 @@ MOST_ROWS = 400_000
 MARGIN = 4
 """How many times the noised rows are drawn, where that is fewer."""
 LEAST_OTHERS = 1_000
-"""Rows of everybody that stand beside a stratum's, where they are fewer."""
+"""Rows of everybody that stand beside a stratum's, where they are fewer: set."""
 
 
 class Joint(Protocol):
@@ -76,45 +76,53 @@ class StrataPool:
     members: list[NDArray[np.int64]] = field(default_factory=list)
     targets: dict[int, Floats] = field(default_factory=dict)
     weights: dict[int, Floats] = field(default_factory=dict)
+    joint_shares: dict[int, Floats] = field(default_factory=dict)
 
     def __getstate__(self) -> dict[str, object]:
         """Returns what is kept in a file: the rows can be drawn again."""
-        return self.__dict__ | {"drawn": None, "members": [], "targets": {}, "weights": {}}
+        by_number: dict[str, object] = {"targets": {}, "weights": {}, "joint_shares": {}}
+        return self.__dict__ | {"drawn": None, "members": []} | by_number
 
     def stratum(self, stratum: int) -> tuple[NDArray[np.int64], Floats]:
         """Returns the rows of a stratum, shape (rows, columns), or of everybody where it has none,
         and their weights, which add up to 1."""
-        rows, weights = self._candidates(stratum)
         if not self.targets:
             self.targets = self._strata_targets()
         if stratum not in self.weights:
+            rows, weights = self._candidates(stratum)
             targets = {c: shares[stratum] for c, shares in self.targets.items()}
             self.weights[stratum] = raked_weights(rows, targets, weights)
-        return rows, self.weights[stratum]
+        return np.concatenate(self._candidate_rows(stratum)), self.weights[stratum]
 
     def _candidates(self, stratum: int) -> tuple[NDArray[np.int64], Floats]:
-        """Returns the joint model's rows of a stratum and about as many of everybody, shape (rows,
-        columns), and the weights of both, which add up to 1; see `_confirmed_part`."""
+        """Returns the rows of `_candidate_rows` and their weights, which add up to 1: everybody's
+        have the part of it that is not confirmed (`_confirmed_part`)."""
+        members, others = self._candidate_rows(stratum)
+        part = self._confirmed_part(stratum) if len(members) else 0.0
+        part = part if len(others) else 1.0
+        parts = (members, part), (others, 1 - part)
+        weights = [np.full(len(rows), x / max(len(rows), 1)) for rows, x in parts]
+        return np.concatenate([members, others]), np.concatenate(weights)
+
+    def _candidate_rows(self, stratum: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Returns the joint model's rows of a stratum, and about as many of everybody that the
+        stratum can have. Where there are neither, everybody's rows: what is drawn of them is looked
+        through in any case."""
         drawn = self._joint_rows()
         members = self.members[stratum]
-        if not members.size:
-            possible = self._possible_rows(drawn, stratum)
-            return possible, np.full(len(possible), 1 / len(possible))
-        others = drawn[:: max(len(drawn) // max(members.size, LEAST_OTHERS), 1)]
-        others = self._possible_rows(others, stratum)
-        part = self._confirmed_part(stratum)
-        weights = [np.full(n, x / n) for n, x in ((members.size, part), (len(others), 1 - part))]
-        return np.concatenate([drawn[members], others]), np.concatenate(weights)
+        step = max(len(drawn) // max(members.size, LEAST_OTHERS), 1) if members.size else 1
+        others = self._possible_rows(drawn[::step], stratum)
+        return drawn[members], others if len(others) or members.size else drawn
 
     def _possible_rows(self, rows: NDArray[np.int64], stratum: int) -> NDArray[np.int64]:
-        """Returns everybody's rows that the stratum can have, or all of them where it can have
-        none: what is drawn is looked through in any case."""
-        place = np.array(np.unravel_index(stratum, self.strata_shape))
-        whole = np.column_stack([rows, np.tile(place, (len(rows), 1))])
+        """Returns those of everybody's rows that the stratum can have."""
+        places = np.unravel_index(stratum, self.strata_shape)
+        levels = {len(self.sizes) + i: int(place) for i, place in enumerate(places)}
         can_be = np.ones(len(rows), np.bool_)
         for clique, mask in self.zeros.items():
-            can_be &= ~mask[tuple(whole[:, list(clique)].T)]
-        return rows[can_be] if can_be.any() else rows
+            rest, at = remaining_clique(clique, levels)
+            can_be &= ~mask[at][tuple(rows[:, list(rest)].T)]
+        return rows[can_be]
 
     def _confirmed_part(self, stratum: int) -> float:
         """Returns which part of what the joint model has a stratum differ from everybody by is so.
@@ -129,10 +137,8 @@ class StrataPool:
         mine = drawn[self.members[stratum]]
         product = square = 0.0
         for column, tables in self.ones.items():
-            own, of_all = (
-                np.bincount(x[:, column], minlength=self.sizes[column]) * (size / len(x))
-                for x in (mine, drawn)
-            )
+            own = _shares(mine, column, self.sizes) * size
+            of_all = self.joint_shares[column] * size
             variance = max(self.sigmas[column], LEAST_SIGMA) ** 2
             product += float((own - of_all) @ (tables[stratum] - of_all)) / variance
             square += float((own - of_all) @ (own - of_all)) / variance
@@ -172,13 +178,15 @@ class StrataPool:
             every = range(math.prod(self.strata_shape))
             self.members = [np.flatnonzero(code == s) for s in every]
             self.drawn = drawn[:, :columns]
+            self.joint_shares = {c: _shares(self.drawn, c, self.sizes) for c in self.ones}
         return self.drawn
 
     def _strata_targets(self) -> dict[int, Floats]:
         """Returns by column the shares of its levels in every stratum, shape (strata, levels): as
         measured there, moved towards those of the weighted rows as far as cells say, then so that
-        strata add up to everybody's table. Added up as they are, S of them have sqrt(S) times the
-        noise of one: everybody's columns erred twice as much as without strata."""
+        strata add up to everybody's table. A level that noise has below zero in all strata but one
+        is not all in that one (`positive_means`). Added up as they are, S of them have sqrt(S)
+        times the noise of one: everybody's columns erred twice as much as without strata."""
         moved = [self._moved_tables(s) for s in range(len(self.rows))]
         whole = float(self.rows.sum())
         targets: dict[int, Floats] = {}
@@ -208,6 +216,12 @@ class StrataPool:
             measured[(column,)] = Noisy(tables[stratum], np.full(len(shares), variance))
         doubt = (size / max(float(self.rows.sum()), 1.0)) ** 2
         return shrunk(measured, expected, doubt)
+
+
+def _shares(rows: NDArray[np.int64], column: int, sizes: Sequence[int]) -> Floats:
+    """Returns the shares of a column's levels in some rows."""
+    counts = np.bincount(rows[:, column], minlength=sizes[column])
+    return np.asarray(counts / len(rows), np.float64)
 
 
 @dataclass(frozen=True, eq=False)

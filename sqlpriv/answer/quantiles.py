@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from sqlpriv.answer.intervals.estimate import Estimate
 from sqlpriv.answer.intervals.level_intervals import (
+    OF_FEW_ROWS,
     TAIL,
     NoisedLevels,
     bring_together,
@@ -165,7 +166,7 @@ def _stated_levels(q: float, of: NoisedLevels) -> tuple[NDArray[np.intp], NDArra
     first, last = possible_levels(q, of)
     is_few = of.rows < 2 * _half_width_of_count(of.price, of.rows_deviation)
     if is_few.any():
-        wider = possible_levels(q, of, TAIL**2 * 2)
+        wider = possible_levels(q, of, OF_FEW_ROWS * TAIL)
         first, last = (np.where(is_few, w, n) for w, n in zip(wider, (first, last), strict=True))
     return first, last
 

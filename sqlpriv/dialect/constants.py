@@ -22,9 +22,14 @@ _HUGEINT_DIGITS = 38
 _MONTHS = {"year": 12, "quarter": 3, "month": 1}
 _DAYS = {"week": 7, "day": 1}
 _CLOCK = {"hour": 3600, "minute": 60, "second": 1}
-_SHORT = {"": "second", "sec": "second", "m": "minute", "min": "minute", "h": "hour", "hr": "hour"}
-"""Units of a clock in short, less their plural's s: `300s`, `5m`."""
-_SPAN = re.compile(r"\s*([+-]?\d+)(?:\.0+)?\s*([a-z]*)\s*", re.IGNORECASE)
+_SHORT = {
+    **dict.fromkeys(("s", "sec", "secs"), "second"),
+    **dict.fromkeys(("m", "min", "mins"), "minute"),
+    **dict.fromkeys(("h", "hr", "hrs"), "hour"),
+}
+"""Units of a clock in short: `300s`, `5m`; `ms` is none of them."""
+_SPAN = re.compile(r"\s*+([+-]?\d++)(?:\.0++(?!\d))?+\s*+([a-z]*+)\s*+", re.IGNORECASE)
+"""No part gives back what it took: many of these one after the other are read in linear time."""
 
 
 def number(text: str, token: Token) -> int | float:
@@ -113,8 +118,8 @@ def interval(text: str, unit: str, token: Token) -> tuple[int, int, int]:
         token: Where a refusal points.
     """
     parts = [(int(count), word or unit) for count, word in _SPAN.findall(text)]
-    names = [name.lower().removesuffix("s") if name else "none" for _, name in parts]
-    names = [_SHORT.get(name, name) for name in names]
+    names = [name.lower() or "none" for _, name in parts]
+    names = [_SHORT.get(name, name.removesuffix("s")) for name in names]
     whole = parts and re.fullmatch(f"({_SPAN.pattern})+", text, re.IGNORECASE)
     if not whole or not {*names} <= {*_MONTHS, *_DAYS, *_CLOCK}:
         raise Refused.at(token, "this interval is not read", "write INTERVAL '3' MONTH")

@@ -65,7 +65,7 @@ def outputs_of(select: exp.Expr) -> list[exp.Expr]:
     return [item for item in select.expressions if not clauses_mark(item)]
 
 
-def price_of(select: exp.Expr) -> list[exp.Expr]:
+def copied_clauses(select: exp.Expr) -> list[exp.Expr]:
     """Returns a copy of the mark of our clauses that a SELECT has; [] where it has none."""
     return [item.copy() for item in select.expressions if clauses_mark(item)]
 

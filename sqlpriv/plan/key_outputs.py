@@ -20,8 +20,8 @@ _SAME_AS_THE_VALUE = (*_MEANS, "min", "max", "any_value", "arbitrary", "first")
 def is_of_one_value(call: t.FunctionCall) -> bool:
     """Whether a call is AVG, MIN, MAX, MEDIAN or the like, without DISTINCT or FILTER.
 
-    Of what is one value in each group it is that value: of a key, and of a public column that has
-    one value for each value of a key. No private row needs to be asked for it.
+    Where the argument has one value in each group (a key, or a public column with one value for
+    each value of a key), the aggregate is that value. No private row needs to be asked for it.
     """
     plain = replace(call, name="", args=(), pos=t.Pos()) == t.FunctionCall("")
     return call.name in _SAME_AS_THE_VALUE and plain

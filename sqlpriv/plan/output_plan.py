@@ -28,8 +28,6 @@ from sqlpriv.statements import tree as t
 from sqlpriv.statements.aliases import output_aliases, output_names
 from sqlpriv.statements.traverse import has_subqueries
 
-Combinations = group_keys.Combinations
-
 
 def filtered_rows(
     where: t.Node | None, binder: Binder, aliases: Mapping[str, t.Node]
@@ -48,7 +46,7 @@ def plan_output(
     price: Price,
     options: StatementOptions,
     selected: SelectedKeys | None,
-    combinations: Combinations | None,
+    combinations: group_keys.Combinations | None,
     partners: Partners | None,
 ) -> tuple[Output, a.Relation]:
     """Returns what is made of the releases, and the rows that they are of."""

@@ -133,8 +133,8 @@ def _if_wide(type_: str) -> str:
 def _all_fit(type_: str, values: Sequence[Value]) -> bool:
     """Returns whether whole numbers are among those of a narrow type, and of an UBIGINT among those
     of a BIGINT, too; of other types all are."""
-    kind = arrow.NUMBERS.get(type_, arrow.HUGEINT)
-    if type_ == "BIGINT" or not pa.types.is_integer(kind):
+    kind = arrow.NUMBERS.get(type_)
+    if kind is None or type_ == "BIGINT" or not pa.types.is_integer(kind):
         return True
     low, high = arrow.integer_ends(kind)
     high = min(high, 2**63 - 1)

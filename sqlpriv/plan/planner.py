@@ -22,9 +22,10 @@ from sqlpriv.plan.aggregates.means.mean_rounds import MeanRounds, order_rounds
 from sqlpriv.plan.aggregates.price_shares import Paid, share_price
 from sqlpriv.plan.aggregates.rewrites import Recipe
 from sqlpriv.plan.aggregates.rows_left_out import units_by_rows
+from sqlpriv.plan.cells.group_keys import Combinations
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.grouping_sets import check_whole_numbers
-from sqlpriv.plan.output_plan import Combinations, plan_output
+from sqlpriv.plan.output_plan import plan_output
 from sqlpriv.plan.plan import Output, Plan, SelectedKeys, Selection
 from sqlpriv.plan.pricing.googlesql_options import (
     GOOGLESQL_OPTIONS,

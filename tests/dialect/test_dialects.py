@@ -123,6 +123,18 @@ REFUSED = [
     ("oracle", "SELECT ADD_MONTHS(a, 1) FROM t", "add_months", (1, 8)),
     ("sqlite", "SELECT CAST(a AS DECIMAL(8, 2)) FROM t", "other digits", None),
     ("sqlite", "SELECT COUNT(*) FROM t WHERE a GLOB 'b*'", "GLOB", None),
+    ("tsql", "SELECT DATEADD(week, DATEDIFF(week, 0, a) - 2, 0) FROM t", "dateadd with", (1, 8)),
+    (
+        "tsql",
+        "SELECT DATEADD(month, DATEDIFF(month, DATEADD(day, 0, b), a), 0) FROM t",
+        "dateadd with",
+        (1, 8),
+    ),
+    ("tsql", "SELECT DATEADD(week, DATETRUNC(month, 0), 0) FROM t", "dateadd with", (1, 8)),
+    ("postgres", "SELECT DATE_TRUNC('units', a) FROM t", "date_trunc with", (1, 8)),
+    ("bigquery", "SELECT DATE_TRUNC(a, BARE_WEEK) FROM t", "date_trunc with", (1, 8)),
+    ("redshift", "SELECT TIME_BUCKET('15 minutes', a) FROM t", "function time_bucket", (1, 8)),
+    ("postgres", "SELECT to_date('2024 2024', 'YYYY YYYY') FROM t", "to_date with", (1, 8)),
 ]
 
 

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import math
+from types import SimpleNamespace
 
 import duckdb
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sqlpriv.dialect import read
+from sqlpriv.dialect.constants import interval
 from sqlpriv.errors import Refused
 from sqlpriv.statements import default_name, sql
 from sqlpriv.statements.tree import (
@@ -441,3 +443,19 @@ def test_one_of_the_quantiles_is_a_quantile():
     assert expr("approx_quantiles(a, 4)[OFFSET(1)]") == FunctionCall(
         "quantile_cont", (A, Literal(0.25))
     )
+
+
+BEGINNING = SimpleNamespace(line=1, column=1)
+
+
+@pytest.mark.parametrize("text", ["300ms", "1.05", "3 ms", "1" * 40 + "!"])
+def test_an_interval_of_no_known_unit_is_refused_at_once(text):
+    """300ms were 300 minutes, 1.05 days six, and 40 digits before a sign took hours."""
+    with pytest.raises(Refused, match="this interval is not read"):
+        interval(text, "DAY", BEGINNING)
+
+
+def test_an_interval_has_units_in_short():
+    assert interval("36h 30m 5s", "DAY", BEGINNING) == (0, 0, (36 * 3600 + 30 * 60 + 5) * 1_000_000)
+    assert interval("2 hrs 3 mins 4 secs", "DAY", BEGINNING) == (0, 0, (2 * 3600 + 184) * 1_000_000)
+    assert interval("1.0", "DAYS", BEGINNING) == (0, 1, 0)

@@ -81,6 +81,15 @@ def test_functions_of_texts_of_many_days_are_planned_or_refused_at_once(text: st
     assert time.process_time() - begun < 5
 
 
+def test_a_moment_of_long_texts_is_refused_before_it_is_computed() -> None:
+    """The text has 1.1 GB, of which a comparison's narrowing computed ten letters in 3.5 s."""
+    begun = time.process_time()
+    long = "CAST(substring(repeat('2024-01-05 ', 100000000), 1, 10) AS DATE)"
+    with pytest.raises(Refused):
+        planned(ASK.format("COUNT(*)") + f" WHERE born < {long}")
+    assert time.process_time() - begun < 1
+
+
 def test_parts_with_lists_are_evaluated_over_them() -> None:
     people = engine()
     text = "month(born) || '/' || lower(sex)"

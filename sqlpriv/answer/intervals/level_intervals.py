@@ -47,6 +47,8 @@ from sqlpriv.kernel.terms.budget import Price, Rho
 Array = NDArray[np.float64]
 TAIL = 0.025
 """What an interval may miss on each side."""
+OF_FEW_ROWS = 0.05
+"""The part of it that an interval may miss where noise may have made few rows look large."""
 OF_WINDOWS = 0.1
 """The part of it that windows may: a little suffices to rule out levels far from all rows."""
 

@@ -209,8 +209,7 @@ class _TailMoves:
         if not np.isnan(halves).any():
             return np.zeros((self.table.num_rows, len(self.numbers)), bool)
         step = np.where(np.isnan(halves), 0.1 * np.abs(np.nan_to_num(values)) + 1.0, 0.0)
-        with np.errstate(invalid="ignore"):
-            (moved,) = self.from_table(self._run_moved(step[None]), by_place=True)
+        (moved,) = self.from_table(self._run_moved(step[None]), by_place=True)
         return np.asarray(moved != 0)
 
     def _run_moved(self, steps: Array) -> list[pa.Table | None]:

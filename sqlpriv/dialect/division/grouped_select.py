@@ -37,11 +37,11 @@ from sqlpriv.dialect.division.terms.value_frequencies import (
     over_frequencies,
 )
 from sqlpriv.dialect.marks import (
+    copied_clauses,
     duckdb_call,
     duckdb_name,
     marked_name,
     outputs_of,
-    price_of,
     row_count,
 )
 from sqlpriv.statements.keywords import ROWS_ERROR
@@ -123,7 +123,7 @@ class GroupedSelect:
             values.append(with_alias(duckdb_call("error", row_count()), ROWS_ERROR))
             tail.where(exp.column(ANY_ROWS) > exp.column(ROWS_ERROR), copy=False)
             self.keys_alone = False
-        private.set("expressions", [*price_of(select), *keys, *values])
+        private.set("expressions", [*copied_clauses(select), *keys, *values])
         return private, tail
 
     # --- keys ---

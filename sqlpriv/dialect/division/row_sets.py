@@ -31,7 +31,7 @@ from sqlpriv.dialect.division.terms.named_terms import (
 )
 from sqlpriv.dialect.division.terms.parts import has_distinct_rows, own_nodes
 from sqlpriv.dialect.division.terms.stored_tables import StoredTables
-from sqlpriv.dialect.marks import duckdb_call, price_of, row_count
+from sqlpriv.dialect.marks import copied_clauses, duckdb_call, row_count
 
 _SIDE = "__side"
 _ENDS = ("limit", "offset", "qualify", "group", "having", "windows")
@@ -74,7 +74,7 @@ def select_keys_alone(query: exp.Expr) -> None:
     if not (once and isinstance(select, exp.Select) and has_raw_rows(select)):
         return
     if isinstance(around, exp.Exists):
-        select.set("expressions", [*price_of(select), exp.Literal.number(1)])
+        select.set("expressions", [*copied_clauses(select), exp.Literal.number(1)])
     elif not any(select.args.get(name) for name in ("limit", "offset", "distinct", "qualify")):
         select.set("distinct", exp.Distinct())
 

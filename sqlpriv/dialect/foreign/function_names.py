@@ -191,12 +191,14 @@ _WRITTEN: dict[str, _Writers] = {
         "regexp_replace": pattern_call("regexp_replace", "postgres", all_matches=True),
         "regexp_substr": pattern_call("regexp_extract", "postgres"),
     },
-    "databricks": {},
 }
 
 FAMILY = {"redshift": "postgres", "databricks": "spark", "presto": "trino"}
 """Dialect → the one that it is like in all that is not named here of itself."""
-_LEFT_OUT = {"redshift": words("trunc string_agg date_bin age"), "databricks": words("date_diff")}
+_LEFT_OUT = {
+    "redshift": words("trunc string_agg date_bin time_bucket age"),
+    "databricks": words("date_diff"),
+}
 """Dialect → functions of its family that it has not, or that mean another thing there."""
 
 
@@ -213,7 +215,9 @@ def _by_name(dialect: str) -> _Writers:
     return kept | renamed | by_template | written | both
 
 
-BY_DIALECT: dict[str, _Writers] = {dialect: _by_name(dialect) for dialect in (*_WRITTEN, "presto")}
+BY_DIALECT: dict[str, _Writers] = {
+    dialect: _by_name(dialect) for dialect in (*_SAME_NAMES, "presto")
+}
 """Dialect → function, in lower case → how DuckDB writes it."""
 
 PARTS_OF_EXTRACT: dict[str, frozenset[str]] = {

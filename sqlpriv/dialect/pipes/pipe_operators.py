@@ -157,7 +157,8 @@ def _extend(select: _Select, operator: Glots, _: TokenCursor) -> _Select:
 
 def _set(select: _Select, operator: Glots, c: TokenCursor) -> _Select:
     columns: list[Glots] = []
-    for name, *value in parts_between(operator[1:], Type.COMMA):
+    for part in parts_between(operator[1:], Type.COMMA):
+        name, *value = part or operator[:1]
         if not value or value[0].token_type is not Type.EQ:
             raise _refuse(c, name, "SET gives columns values", "write |> SET age = age + 1")
         columns.append([*in_parentheses(name, value[1:]), sign(name, Type.ALIAS), name])
@@ -186,6 +187,8 @@ def _aggregate(select: _Select, operator: Glots, c: TokenCursor) -> _Select:
     by_keys = operator[end + 1 : end + 2] and operator[end + 1].token_type is Type.AND
     behind = operator[end + (3 if by_keys else 1) :]
     keys = [read_item(glots) for glots in parts_between(behind, Type.COMMA) if glots]
+    if not all(item.written for item in (*keys, *outputs)):
+        raise _refuse(c, operator[0], "ASC and DESC stand behind an item", "write the item: a DESC")
     for key in keys:
         first = key.written[0]
         subtotals = first.text.partition(MARK)[0].upper().split()[:1]

@@ -194,8 +194,8 @@ def load(session: Session, file: Path) -> bool:
         session.execute(f"DROP TABLE {name(table)}")
         return False
     _make_keys_whole(session, table)
-    if is_text and len(columns) == 1 and (delimiters := set(columns[0]) & set(",;|\t")):
-        delimiter = max(delimiters, key=columns[0].count)
+    delimiter = max(",;|\t", key=columns[0].count)
+    if is_text and len(columns) == 1 and delimiter in columns[0]:
         raise click.UsageError(
             f"{file} was read as one column, {columns[0]!r}: {uneven_line(file, delimiter)}."
             " Mend that line, or load the file yourself:"

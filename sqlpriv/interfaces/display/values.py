@@ -104,13 +104,9 @@ def _values(name: str, column: pa.ChunkedArray[Any]) -> list[Any]:
             f'a value of "{name}" is beyond what Python can hold ({error}); '
             "CAST it to VARCHAR, or take it with arrow()"
         ) from None
-    if not _whole(column.type):
+    if column.type != arrow.HUGEINT:
         return values
     return [None if value is None else int(value) for value in values]
-
-
-def _whole(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_decimal(kind) and kind.scale == 0 and kind.precision == 38)
 
 
 def with_plain_integers(table: pa.Table) -> pa.Table:
@@ -119,7 +115,7 @@ def with_plain_integers(table: pa.Table) -> pa.Table:
     DuckDB's sum of integers is a HUGEINT, for which pandas has nothing but objects.
     """
     for at, field in enumerate(table.schema):
-        if _whole(field.type):
+        if field.type == arrow.HUGEINT:
             with suppress(pa.ArrowInvalid):
                 table = table.set_column(at, field.name, table.column(at).cast(pa.int64()))
     return table

@@ -24,7 +24,7 @@ KINDS = {
 }
 
 ESTIMATORS = ("laplace", "gaussian", "coinpress", "quantile", "pooled")
-"""What `AVG(x USING …)` and `SUM(x USING …)` may name; see `plan.estimators`."""
+"""What `AVG(x USING …)` and `SUM(x USING …)` may name; see `plan.aggregates.estimators`."""
 POOLED = ("variance", "stddev", "level")
 """Other kinds of aggregates whose strata `USING pooled` draws together."""
 POOLED_INSTEAD = (

@@ -1,8 +1,8 @@
 """Aggregate calls: what they are over, and which of them have a private counterpart yet.
 
 NULL and the rows' count. AVG and SUM are over the values that are there, as in SQL, and need their
-count. Where x is surely there in every row (`Binder.present`: its columns are declared NOT NULL, in
-the table or with their domain) that is the count of rows, which COUNT(*) needs, too, and is paid
+count. Where x is surely there in every row (`Binder.is_present`: its columns are declared NOT NULL,
+in the table or with their domain) that is the count of rows, which COUNT(*) needs, too, and is paid
 once. Else COUNT(x) is measured on its own. NOT NULL is a promise of the owner's: should a NULL be
 there after all, it counts as the middle of the interval (the centred sum adds 0 for it).
 """

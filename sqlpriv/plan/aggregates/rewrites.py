@@ -138,7 +138,7 @@ def expand_count(aggregate: Aggregate, cells: GroupedRows) -> Recipe:
 
 def expand_distinct(aggregate: Aggregate, cells: GroupedRows) -> Recipe:
     """COUNT(DISTINCT x) → Distinct(of = x); with strata one more over all of them."""
-    assert aggregate.of is not None  # as `aggregates.read` sees to
+    assert aggregate.of is not None  # as `calls.read_aggregate` sees to
     whole = a.Distinct(cells.source, (), cells.keys, aggregate.of)
     if not cells.strata:
         return Recipe("count", whole)
@@ -182,9 +182,9 @@ def expand_variance(aggregate: Aggregate, cells: GroupedRows) -> Recipe:
 def expand_level(aggregate: Aggregate, cells: GroupedRows) -> Recipe:
     """MEDIAN(x), MIN(x), MODE(x) → Level; with strata one more over all of them.
 
-    `plan.levels.chosen` may yet take a histogram instead.
+    `choose_quantile_methods` may yet take a histogram instead.
     """
-    assert aggregate.of is not None  # as `aggregates.read` sees to
+    assert aggregate.of is not None  # as `calls.read_aggregate` sees to
     size = math.prod(len(key.values) for key in (*cells.strata, *cells.keys))
     ends = (aggregate.lower, aggregate.upper)
     of_type = aggregate.type or Type.REAL

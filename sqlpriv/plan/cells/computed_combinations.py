@@ -35,16 +35,6 @@ class Existing(NamedTuple):
     rows: Collection[tuple[Value, ...]]
 
 
-def is_column(expr: a.Expr, name: str) -> bool:
-    return isinstance(expr, a.Col) and expr.name.lower() == name
-
-
-def are_listed(condition: a.Expr, binder: Binder) -> bool:
-    """Returns whether values of a condition's columns can be handed to an engine as they are."""
-    shapes = [binder.scope[name] for name in columns_read(condition)]
-    return not any(shape.zoned or shape.type is Type.TIME for shape in shapes)
-
-
 def combinations_of_columns(groups: Sequence[Dimension], binder: Binder) -> Iterator[Existing]:
     """Yields, for each column with listed values that keys are made of, what it makes of them."""
     by_column: dict[str, list[int]] = {}

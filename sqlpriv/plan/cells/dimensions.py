@@ -121,7 +121,7 @@ def _is_of_demanded(expr: a.Expr, binder: Binder) -> bool:
     """Returns whether an expression is made of columns alone of each of which WHERE leaves listed
     values: `age / 10` under `age IN (20, 30)`."""
     demanded = {of.name.lower() for of in binder.listed if isinstance(of, a.Col)}
-    return isinstance(expr, a.Call | a.Case) and columns_read(expr) <= demanded != set()
+    return isinstance(expr, a.Call | a.Case) and frozenset() < columns_read(expr) <= demanded
 
 
 def belongs_to_one_unit(key: t.Node, binder: Binder) -> bool:

@@ -15,11 +15,9 @@ from sqlpriv.kernel.terms.operations import columns_read
 from sqlpriv.plan.cells.columns_of_keys import public_homes
 from sqlpriv.plan.cells.computed_combinations import (
     Existing,
-    are_listed,
     combinations_compared,
     combinations_computed,
     combinations_of_columns,
-    is_column,
 )
 from sqlpriv.plan.cells.dimensions import Dimension
 from sqlpriv.plan.cells.group_keys import Combinations
@@ -99,7 +97,7 @@ def _rows_of_home(
     }
 
     def is_of_home(expr: a.Expr) -> bool:
-        return frozenset() < columns_read(expr) <= columns.keys() and are_listed(expr, binder)
+        return frozenset() < columns_read(expr) <= columns.keys() and _are_listed(expr, binder)
 
     conditions = tuple(filter(is_of_home, binder.conditions))
     whole = {place: a.Col(prefix + column.lower()) for place, column in keys}
@@ -130,6 +128,16 @@ def _rows_of_home(
     equal = {  # to a column of the partner, where there is one
         place: groups[place].values
         for place, column in whole.items()
-        if not is_column(groups[place].key.expr, column.name)
+        if not _is_column(groups[place].key.expr, column.name)
     }
     return Existing(places, {*passing, *with_any_of(equal, places, without)})
+
+
+def _is_column(expr: a.Expr, name: str) -> bool:
+    return isinstance(expr, a.Col) and expr.name.lower() == name
+
+
+def _are_listed(condition: a.Expr, binder: Binder) -> bool:
+    """Returns whether values of a condition's columns can be handed to an engine as they are."""
+    shapes = [binder.scope[name] for name in columns_read(condition)]
+    return not any(shape.zoned or shape.type is Type.TIME for shape in shapes)

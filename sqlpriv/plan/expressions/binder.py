@@ -203,7 +203,7 @@ class Binder:
 
     def bind_together(self, nodes: tuple[t.Node, ...]) -> tuple[a.Expr, ...]:
         """Returns expressions that are of one type, literals read as the others' type."""
-        constants = [fold_constant(node) or constant_moment(node) for node in nodes]
+        constants = [fold_constant(node) or constant_moment(self, node) for node in nodes]
         open_ = [node for node, lit in zip(nodes, constants, strict=True) if lit is None]
         bound = [self.bind(node) for node in open_]
         shapes = [self.shape(node, expr) for node, expr in zip(open_, bound, strict=True)]

@@ -188,15 +188,14 @@ def _constant(node: t.Node) -> tuple[a.Expr, bool] | None:
     return None if results is None else (results[0], False)
 
 
-def constant_moment(node: t.Node) -> t.Literal | None:
+def constant_moment(binder: Binder, node: t.Node) -> t.Literal | None:
     """Returns the day or moment that functions of literals are, `date_trunc('month', DATE
     '2023-09-05' + INTERVAL 1 MONTH)`: a comparison with it then narrows a column's ends."""
     if not isinstance(node, t.FunctionCall | t.Binary | t.Cast):
         return None
-    parts = list(walk(node))
-    if any(isinstance(part, t.Name) for part in parts) or not all(map(_is_scalar, parts)):
+    if any(isinstance(part, t.Name) for part in walk(node)):
         return None
-    constant, _ = _constant(node) or (None, False)
+    constant, _ = evaluate_over_lists(binder, node) or (None, False)
     value = constant.value if isinstance(constant, a.Lit) else None
     return t.Literal(value, node.pos) if isinstance(value, dt.date) else None
 

@@ -83,8 +83,9 @@ LEVEL = 9.0
 SIZE = 0.09
 """A hundredth of LEVEL: a tenth of a choice's price under zCDP tells whether there is any value."""
 MOST_FOR_SIZE = 1.1
-"""That count takes .022 (zCDP) or .073 of the price of 2,049 levels, whose sum is then 6.6 or 3.6
-times as noisy as the count."""
+"""How much noisier levels may become for a count of all their rows beside them. That count takes
+.022 (zCDP) or .073 (pure) of the price of 2,049 levels, whose sum is then 6.6 or 3.6 times as noisy
+as the count."""
 EMPTY = 0.01
 """A sum around 0 does not need its count but to be NULL over no rows: a tenth of the noise's share
 of the price under zCDP, which makes the sum 5 % as noisy again."""

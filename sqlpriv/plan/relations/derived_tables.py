@@ -191,12 +191,11 @@ def aggregate_per_unit(
             "GROUP BY the unit's key in it, all its columns, or name it in WITH name AS (…) and "
             "SELECT FROM that alone",
         )
-    anchor = next(c for c in contracts.values() if c.unit)
-    bound = bound_of(rows.relation, replace(anchor, others=contracts))
+    anchor = replace(next(c for c in contracts.values() if c.unit), others=contracts)
+    bound = bound_of(rows.relation, anchor)
     reach = min(10**6, bound.rows_per_unit * bound.groups_per_unit)
     if partners is not None:  # fewer where a join with the unit's own groups multiplies none
-        own = replace(anchor, others=contracts)
-        reach = min(reach, reach_of(rows.relation, own, partners).rows)
+        reach = min(reach, reach_of(rows.relation, anchor, partners).rows)
     unit = next((i for i, ids in enumerate(identified) if "" in ids), None)
     folding = Folding(
         rows.binder, aliases, keys, unit, reach, lambda n: naming.free_name(f"{alias.lower()}.{n}")

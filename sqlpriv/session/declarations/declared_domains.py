@@ -51,6 +51,11 @@ def read_domain(
     column: Column,
     action: decl.SetDomainIn | decl.SetDomainBetween | decl.SetDomainReferences,
 ) -> ColumnDomain:
+    """Returns the domain that an owner declares, in the column's type.
+
+    Raises:
+        DeclarationError: It does not fit the column.
+    """
     if column.type is None:
         raise DeclarationError(f"{column.name} is a {column.sql_type}: it can have no domain")
     match action:

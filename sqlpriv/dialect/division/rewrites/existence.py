@@ -23,7 +23,7 @@ from sqlpriv.dialect.division.joins.column_owners import columns_in
 from sqlpriv.dialect.division.terms.named_terms import is_aggregate
 from sqlpriv.dialect.division.terms.parts import own_nodes
 from sqlpriv.dialect.division.terms.stored_tables import StoredTables
-from sqlpriv.dialect.marks import duckdb_call, duckdb_name, outputs_of, price_of, row_count
+from sqlpriv.dialect.marks import copied_clauses, duckdb_call, duckdb_name, outputs_of, row_count
 
 _SHAPING = ("group", "having", "qualify", "offset", "windows", "with_")
 
@@ -103,5 +103,5 @@ def _of_count(query: exp.Select, operator: type[exp.Binary]) -> exp.Expr:
     counted = query.copy()
     for clause in ("order", "limit", "distinct"):
         counted.set(clause, None)
-    counted.set("expressions", [*price_of(query), test])
+    counted.set("expressions", [*copied_clauses(query), test])
     return exp.Subquery(this=counted)

@@ -29,7 +29,7 @@ from sqlpriv.dialect.division.terms.named_terms import (
     output_name,
 )
 from sqlpriv.dialect.division.terms.parts import NotDivisible, own_nodes
-from sqlpriv.dialect.marks import call_of, clauses_mark, function_name, outputs_of, price_of
+from sqlpriv.dialect.marks import call_of, clauses_mark, copied_clauses, function_name, outputs_of
 from sqlpriv.statements.keywords import words
 
 _GROUPS = "__groups"
@@ -63,7 +63,7 @@ def join_answers(
     pairs: list[tuple[str, exp.Expr, bool]],
 ) -> None:
     """Writes a query as one over its own groups, joined with the first groups."""
-    marks = price_of(select)
+    marks = copied_clauses(select)
     joined = join.copy()
     inner = select.copy()
     for clause in ("with_", "order", "limit", "offset"):
@@ -188,8 +188,11 @@ def _drop_columns_of_groups(
 ) -> tuple[list[tuple[int, exp.Expr]], list[exp.Expr]]:
     """Takes what has numbers of the joined groups out of a query's outputs, keys and HAVING;
     returns the outputs with their places, and the conditions."""
-    outputs = enumerate(outputs_of(select))
-    numbers = [(at, item.copy()) for at, item in outputs if joined_numbers.are_in(item)]
+    numbers = [
+        (at, item.copy())
+        for at, item in enumerate(outputs_of(select))
+        if joined_numbers.are_in(item)
+    ]
     kept = [
         item for item in select.expressions if clauses_mark(item) or not joined_numbers.are_in(item)
     ]

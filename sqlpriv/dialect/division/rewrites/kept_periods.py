@@ -55,10 +55,10 @@ from sqlpriv.dialect.division.terms.stored_tables import StoredTables
 from sqlpriv.dialect.marks import (
     SHOWN_NAME,
     clauses_mark,
+    copied_clauses,
     duckdb_name,
     marked_name,
     outputs_of,
-    price_of,
 )
 from sqlpriv.errors import Refused
 
@@ -218,7 +218,7 @@ class _KeptRows:
             name = self.value_names[common_text(one)]
             parts = {"": one.copy()} if alone else addends(one)
             outputs += [exp.alias_(part, f"{name}{end}") for end, part in parts.items()]
-        inner = exp.Select(expressions=[*price_of(self.select), *outputs]).from_(
+        inner = exp.Select(expressions=[*copied_clauses(self.select), *outputs]).from_(
             self.join.this.copy(), copy=False
         )
         if join is not None:

@@ -1,1 +1,1 @@
-"""What is told of queries, their terms and prices, and of stored tables, while they are parted."""
+"""Terms and prices of queries, and what is public of stored tables."""

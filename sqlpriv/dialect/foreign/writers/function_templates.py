@@ -126,9 +126,8 @@ mysql: format(x, #n) = @format('{:,.<n>f}', CAST(x AS DOUBLE))
 """
 """Lines of texts, numbers, conditions and aggregates."""
 _LINE = re.compile(r"([\w ]+): ([\w ]+)\((.*?)\) = (.*)")
-_SETS = {"units": UNITS, "parts": PARTS}
 _BARE_WEEK = "bare_week"
-_BARE_WEEK = "bare_week"
+_SETS = {"units": UNITS, "parts": PARTS, _BARE_WEEK: frozenset[str]()}
 _OURS = "duckdbs_"
 _MARKS = "#+±~!"
 
@@ -211,10 +210,8 @@ def _fits(name: str, arg: exp.Expr) -> bool:
             return is_interval(arg)
         case "~":
             return not is_number(arg)
-        case "~":
-            return not is_number(arg)
         case "'":
             words = name.strip("'").split()
-            allowed = {*words, *(unit for word in words for unit in _SETS.get(word, ()))}
+            allowed = {unit for word in words for unit in _SETS.get(word, (word,))}
             return unit_word(arg) in allowed or (_BARE_WEEK in words and is_bare_week(arg))
     return not name.lstrip("-").isdecimal() or arg.sql("duckdb") == name

@@ -174,5 +174,5 @@ def _moment_of(value: exp.Expr, pattern: str | None) -> dt.datetime | None:
         return None
     try:
         return dt.datetime.strptime(value.name, pattern)
-    except ValueError:
+    except (ValueError, re.error):  # a part that is written twice is a group of two places
         return None

@@ -53,23 +53,33 @@ def with_days_read(node: exp.Expr) -> exp.Expr:
 
 
 def beginning_of_unit(args: Arguments) -> exp.Expr | None:
-    """SQL Server's DATEADD(month, DATEDIFF(month, 0, x), 0), which is the month's beginning.
-
-    DATEDIFF of weeks is that of the days behind its moments, which are Mondays where they are.
-    """
+    """SQL Server's DATEADD(month, DATEDIFF(month, 0, x), 0), which is the month's beginning."""
     if len(args) != 3 or str(args[2]) != "0":
         return None
-    unit, distance = unit_word(args[0]), args[1]
-    ends = distance.expressions if function_name(distance) == "date_diff" else []
-    word, *moments = ends or [None]
-    if unit == "week":
-        calls = list(distance.find_all(exp.Anonymous))
-        moments = [x.expressions[1] for x in calls if function_name(x) == "date_trunc"]
-    elif word is None or unit_word(word) != unit or unit == "second":
+    unit = unit_word(args[0])
+    ends = _ends_of_weeks(args[1]) if unit == "week" else _ends_of_units(args[1], unit)
+    if ends is None or unit == "second" or str(ends[0]) != "0":
         return None
-    zero = next(moments[0].find_all(exp.Literal), None) if moments else None
-    from_zero = zero is not None and zero.name == "0"
-    return duckdb_call("date_trunc", exp.Literal.string(unit), moments[1]) if from_zero else None
+    return duckdb_call("date_trunc", exp.Literal.string(unit), ends[1])
+
+
+def _ends_of_units(distance: exp.Expr, unit: str) -> list[exp.Expr] | None:
+    """Returns the moments of DATE_DIFF of a unit; None of anything else."""
+    if function_name(distance) != "date_diff" or unit_word(distance.expressions[0]) != unit:
+        return None
+    return list(distance.expressions[1:])
+
+
+def _ends_of_weeks(distance: exp.Expr) -> list[exp.Expr] | None:
+    """Returns the moments of SQL Server's DATEDIFF of weeks, the last one a day later; None of
+    anything else. It was written as the days between two Mondays, each of the day after its moment,
+    by 7."""
+    weeks = distance.unnest()
+    mondays = _ends_of_units(weeks.this, "day") if isinstance(weeks, exp.IntDiv) else None
+    if mondays is None or any(function_name(day) != "date_trunc" for day in mondays):
+        return None
+    first, last = (day.expressions[1] for day in mondays)
+    return [first.this, last] if isinstance(first, exp.Add) else None
 
 
 _ORACLE_WORDS = """YYYY=year YEAR=year YY=year Q=quarter MM=month MONTH=month MON=month IW=week

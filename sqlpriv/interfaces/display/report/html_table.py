@@ -1,4 +1,4 @@
-"""Tables of the report as HTML, and its numbers as text."""
+"""The report's style sheet, its tables as HTML, and its numbers as text."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Means, variances and quantiles that are measured in rounds: bins, levels, and which queries."""
+"""Means that are measured in rounds: bins, queries and rounds."""

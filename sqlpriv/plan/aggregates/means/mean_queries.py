@@ -62,8 +62,8 @@ def squared_sum(recipe: Recipe, bounds: Bounds | None) -> a.Sum:
 
 
 def histogram(recipe: Recipe, share: float = HISTOGRAM_SHARE) -> a.Count:
-    """Returns the counts of x in the bins of `edges`, of all cells together, at such a part of the
-    mean's price."""
+    """Returns the counts of x in the bins of `bin_grid`, of all cells together, at such a part of
+    the mean's price."""
     return a.Count(_total_query(recipe).source, (), (_bin_key(recipe, 1, share),))
 
 

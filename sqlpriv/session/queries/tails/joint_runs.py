@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from sqlpriv.publish.release_file import quote_identifier as quoted
+from sqlpriv.system import arrow
 
 NUMBER = "__sqlpriv_variant"
 """The column, and the table, that number the variants."""
@@ -36,7 +37,9 @@ def run_variants(
     """
     together = {
         f"{NUMBER}s_{name}": pa.concat_tables(
-            variant[name].append_column(NUMBER, pa.array(np.full(variant[name].num_rows, number)))
+            variant[name].append_column(
+                NUMBER, arrow.numbers(np.full(variant[name].num_rows, number))
+            )
             for number, variant in enumerate(variants)
         )
         for name in variants[0]
@@ -51,7 +54,7 @@ def run_variants(
         f"SELECT {NUMBER}.number, answer.* FROM range({len(variants)}) AS {NUMBER}(number),"
         f" LATERAL (WITH {of_one} SELECT * FROM ({text}\n)) AS answer ORDER BY {NUMBER}.number",
     )
-    lengths = np.bincount(rows.column(0).to_numpy(), minlength=len(variants)).tolist()
+    lengths = np.bincount(rows.column(0).to_pylist(), minlength=len(variants)).tolist()
     starts = accumulate(lengths, initial=0)
     answers = rows.remove_column(0)
     return [answers.slice(start, length) for start, length in zip(starts, lengths, strict=False)]

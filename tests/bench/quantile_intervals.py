@@ -11,9 +11,9 @@ counts). The truth is plain DuckDB's. MIN and MAX are compared with the quantile
 which a note below their answers says they are.
 
 Each line, groups / everybody: the part of the stated intervals that held; the part of all answers
-that have one; the median half-width as a part of the domain; the root mean square error as a part
-of the domain. The last lines are by rows of a group, and by kind. A line is marked HELD where at
-least 40 intervals are stated and less than .93 of them hold.
+that have one; the median half-width as a part of the domain; the root mean square error of answers
+with an interval as a part of the domain. The last lines are by rows of a group, and by kind. A line
+is marked HELD where at least 40 intervals are stated and less than .93 of them hold.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from sqlpriv.answer import quantiles
 from sqlpriv.kernel.checked import prepare_measurement
 from sqlpriv.kernel.sql.relations import Scope
 from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.kernel.terms.budget import Rho
 from sqlpriv.kernel.terms.release import Measurement, Release
 from sqlpriv.plan.plan import Plan
 from sqlpriv.plan.planner import plan
@@ -110,7 +111,7 @@ class NumpyGate:
         sigma = prepare_measurement(m, Scope(m.query.source, self.exact.contract)).sigma
         assert isinstance(m.query, a.Count)
         counts = np.array(self.exact._read(m.query), float).reshape(a.shape(m.query))
-        if m.price.value and type(m.price).__name__ == "Rho":
+        if m.price.value and isinstance(m.price, Rho):
             noise = np.rint(self.rng.normal(0, sigma, counts.shape))
         else:
             stop = -np.expm1(-2 * np.arcsinh(np.sqrt(0.5) / sigma))
@@ -157,7 +158,8 @@ def ask(cell: SeededCell, number: int, runs: int) -> tuple[np.ndarray, np.ndarra
 
 
 def figures_of(errors: np.ndarray, halves: np.ndarray, width: float) -> tuple[float, ...]:
-    """Returns the part that held, the part that is stated, its median half-width, and the error."""
+    """Returns the part that held, the part that is stated, and the median half-width and the error
+    of what is stated."""
     stated = np.isfinite(errors) & np.isfinite(halves)
     held = stated & (np.abs(errors) <= halves * (1 + 1e-9) + 1e-9 * width)
     if not stated.any():

@@ -52,25 +52,25 @@ def contract(
 
 
 def decoded(
-    engine: duckdb.DuckDBPyConnection, asked: Rendered, there: set[str] | None = None
+    engine: duckdb.DuckDBPyConnection, asked: Rendered, made_lists: set[str] | None = None
 ) -> list[np.ndarray[Any, Any]]:
     """The exact integers of rendered queries, of `algebra.shape(query)`, in the plainest way."""
-    make_lists(engine, asked, there)
+    make_lists(engine, asked, made_lists)
     return decode_groups(asked, *run(engine, asked.sql))
 
 
 def make_lists(
-    engine: duckdb.DuckDBPyConnection, asked: Rendered, there: set[str] | None = None
+    engine: duckdb.DuckDBPyConnection, asked: Rendered, made_lists: set[str] | None = None
 ) -> None:
     """Makes the lists that a statement reads, of the tables as they are now.
 
     Args:
         engine: The engine that has the tables.
         asked: The statement.
-        there: The names of the lists that were made of the very same rows, which are left as they
-            are, as the gate leaves them; new names are added. Without, all lists are made anew.
+        made_lists: The names of the lists that were made of the very same rows, which are left as
+            they are, as the gate leaves them; new names are added. Without, all are made anew.
     """
-    kept = set() if there is None else there
+    kept = set() if made_lists is None else made_lists
     if asked.lists and not kept:
         engine.execute(FORGET)
     for table, select in asked.lists.items():
@@ -152,12 +152,12 @@ class Engine:
         queries: Sequence[a.Query],
         made: TableContract,
         hash_key: int = 7,
-        there: set[str] | None = None,
+        made_lists: set[str] | None = None,
     ) -> list[np.ndarray[Any, Any]]:
         """The exact integers of each query, of `algebra.shape(query)`, decoded independently.
-        `there`: see `make_lists`."""
+        `made_lists`: see `make_lists`."""
         asked = render(queries, made, hash_key)
-        make_lists(self.duckdb, asked, there)
+        make_lists(self.duckdb, asked, made_lists)
         names, rows = run(self.duckdb, asked.sql)
         found = decode_groups(asked, names, rows)
         columns = np.array(rows, object).reshape(-1, len(names)).T

@@ -21,7 +21,9 @@ released. "Measured" names the experiment; "derived" says from what; "set" was n
 | TOLERATED_NOISE | 0.02 | measured: [3] |
 | MOST_ONE_WAYS | 0.5 | measured: [3] |
 
-**Strata by themselves, or as one model** (`adaptive.whole_or_strata`, `joint.shared_one_ways`)
+**Strata by themselves, or as one model** (`adaptive.whole_or_strata`, `joint.shared_one_ways`,
+`joint.strata_distance`). DEEPER and DEPENDENT were measured before `strata_distance` said how far
+strata are apart.
 
 | name | value | chosen by |
 |---|---|---|

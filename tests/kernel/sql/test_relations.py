@@ -149,8 +149,8 @@ def fill(engine: Engine, rows: Rows) -> None:
 
 
 def answers(engine: Engine, queries: Sequence[a.Query]) -> list[np.ndarray[Any, Any]]:
-    there: set[str] = set()
-    return [engine.exact([q], MADE["people"], there=there)[0] for q in queries]
+    made_lists: set[str] = set()
+    return [engine.exact([q], MADE["people"], made_lists=made_lists)[0] for q in queries]
 
 
 def without(rows: Rows, person: int) -> Rows:

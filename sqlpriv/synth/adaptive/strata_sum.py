@@ -21,11 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sqlpriv.synth.adaptive.joint.pool_layout import Layout
-from sqlpriv.synth.adaptive.stratum_model import Levels, remaining_clique
 from sqlpriv.synth.adaptive.stratum_run import Run, average_tables
 from sqlpriv.synth.graph.belief_propagation import Propagation
 from sqlpriv.synth.graph.embedding import Floats
-from sqlpriv.synth.graph.junction_tree import Clique
+from sqlpriv.synth.graph.junction_tree import Clique, Levels, remaining_clique
 from sqlpriv.synth.inference.mirror_descent import Effort, descend
 from sqlpriv.synth.inference.one_way_tables import LEAST_SIGMA
 from sqlpriv.synth.models.clique_model import CliqueModel

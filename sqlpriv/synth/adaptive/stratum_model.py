@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,11 +11,8 @@ from numpy.typing import NDArray
 from sqlpriv.synth.api.method import Space
 from sqlpriv.synth.graph.belief_propagation import IMPOSSIBLE
 from sqlpriv.synth.graph.embedding import Floats
-from sqlpriv.synth.graph.junction_tree import Clique, Graph
+from sqlpriv.synth.graph.junction_tree import Clique, Graph, Levels, remaining_clique
 from sqlpriv.synth.models.clique_model import CliqueModel, product_model
-
-Levels = Mapping[int, int]
-"""Known levels, by column."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,13 +39,6 @@ class StratumCliques:
             if column < len(sizes):
                 drawn[:, column] = codes
         return drawn
-
-
-def remaining_clique(clique: Clique, levels: Levels) -> tuple[Clique, tuple[int | slice, ...]]:
-    """Returns the columns of a clique that are left where some have a known level, and the index of
-    its table that says so."""
-    rest = tuple(c for c in clique if c not in levels)
-    return rest, tuple(levels[c] if c in levels else slice(None) for c in clique)
 
 
 def knowing_zeros(space: Space, graph: Graph, levels: Levels) -> CliqueModel | None:

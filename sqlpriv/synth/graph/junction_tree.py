@@ -9,11 +9,20 @@ Sets of columns are bit masks here, because AIM asks for the size of hundreds of
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 Clique = tuple[int, ...]
+Levels = Mapping[int, int]
+"""Known levels, by column."""
+
+
+def remaining_clique(clique: Clique, levels: Levels) -> tuple[Clique, tuple[int | slice, ...]]:
+    """Returns the columns of a clique that are left where some have a known level, and the index of
+    its table that says so."""
+    rest = tuple(c for c in clique if c not in levels)
+    return rest, tuple(levels[c] if c in levels else slice(None) for c in clique)
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,10 @@ from sqlpriv.kernel.terms.budget import Epsilon, Rho
 from sqlpriv.synth.adaptive import pooling, pooling_prior, pooling_share
 from sqlpriv.synth.adaptive.schedule import AIM
 from sqlpriv.synth.adaptive.strata_sum import reconcile_models
-from sqlpriv.synth.adaptive.stratum_model import condition_model, remaining_clique
+from sqlpriv.synth.adaptive.stratum_model import condition_model
 from sqlpriv.synth.adaptive.stratum_run import Run
 from sqlpriv.synth.api.method import Space
-from sqlpriv.synth.graph.junction_tree import Graph
+from sqlpriv.synth.graph.junction_tree import Graph, remaining_clique
 from sqlpriv.synth.inference import shrinkage
 from sqlpriv.synth.inference.mirror_descent import estimate
 from sqlpriv.synth.models.tree_model import Noisy

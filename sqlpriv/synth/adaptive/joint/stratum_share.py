@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sqlpriv.synth.adaptive.joint.raked_rows import SWEEPS, balance_margins, raked_weights
-from sqlpriv.synth.adaptive.stratum_model import remaining_clique
+from sqlpriv.synth.graph.junction_tree import remaining_clique
 from sqlpriv.synth.inference.one_way_tables import (
     LEAST_SIGMA,
     Floats,

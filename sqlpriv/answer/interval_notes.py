@@ -1,8 +1,9 @@
 """What stands under an answer about its intervals: what they rest on, and what is not known.
 
-The half-width of a mean is cut at the length of its domain, that of a variance at the most that a
-variance can be. Where it is that long the released numbers say nothing, and whatever number stood
-there would be one of the noise's: it is NULL, and the answer says why.
+The half-width of a mean is cut at the length of its domain. Where it is that long the released
+numbers say nothing, and whatever number stood there would be one of the noise's: it is NULL, and
+the answer says why. A plain mean and a variance are NULL where noise may be all of their rows, and
+nowhere else (`few_rows`).
 """
 
 from __future__ import annotations
@@ -223,7 +224,10 @@ def _zeros_of_noise(recipe: Recipe, estimate: Estimate) -> NDArray[np.bool_]:
 
 
 def _unknown(recipe: Recipe, estimate: Estimate) -> NDArray[np.bool_]:
-    """Returns where the interval, not cut, is as long as the domain, or there is no value."""
+    """Returns where no figure is stated: by its rows, or because its interval, not cut, is as long
+    as the domain, or because there is no value."""
+    if estimate.is_stated is not None:
+        return np.asarray(~estimate.is_stated | np.isnan(estimate.values))
     longest = {"mean": recipe.width, "variance": recipe.width**2 / 4, "stddev": recipe.width / 2}
     if recipe.kind not in longest or not recipe.width:
         return np.zeros(estimate.values.shape, bool)

@@ -28,7 +28,8 @@ to the truth. A population's mean is made of strata that are not clipped, so it 
 mean of the strata that are shown where one of those was. Half-widths are of 95 % intervals for the
 noise alone (the rows are what is asked about, not a sample); they are cut at the range of what is
 estimated. Of a mean's or a variance's interval the part outside the range is left out: what is
-estimated is never there, so the rest holds as often (`possible_part`).
+estimated is never there, so the rest holds as often (`possible_part`). Whether a plain mean or a
+variance is stated is told by its rows (`few_rows`).
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sqlpriv.answer.intervals.estimate import Estimate
+from sqlpriv.answer.intervals.few_rows import are_rows_told, reach_of_rows
 from sqlpriv.answer.intervals.possible_part import possible_half_widths
 from sqlpriv.answer.intervals.ratio_ends import ratio_ends
 from sqlpriv.kernel.terms.algebra import Asked
@@ -179,13 +181,24 @@ def _pooled_mean(recipe: Recipe, m: Moments) -> Estimate:
     half = recipe.width / 2
     inside = np.clip(mean, -half, half)
     drift = (np.abs(m.n) * np.sqrt(m.drift)).sum(axis=0) / n
-    down, up = (np.abs(end - mean) for end in _ratio_interval(m, n, recipe.width))
+    reach = m.z if recipe.using else reach_of_rows(n, np.sqrt(len(m.n) * m.var_n), m.z)
+    down, up = (np.abs(end - mean) for end in _ratio_interval(m, n, recipe.width, reach))
     others = m.z**2 * (drift**2 + m.clumped)
     down, up = np.sqrt(down**2 + others), np.sqrt(up**2 + others)
     farther = np.maximum(down, up)
     possible = possible_half_widths(inside, (mean - down, mean + up), (-half, half))
     bounded = _bounded_mean(recipe, m, has_rows, inside, (farther / m.z) ** 2)
-    return replace(bounded, impossible=farther - possible)
+    bounded = replace(bounded, impossible=farther - possible)
+    if recipe.using:
+        return bounded
+    stated = are_rows_told(total, _noise_of_all(m)[:2], recipe.width, m.z)
+    return replace(bounded, span=half + np.abs(inside), is_stated=stated)
+
+
+def _noise_of_all(m: Moments) -> tuple[Array | float, ...]:
+    """Returns the variances of the noise of Σ N_i, Σ S_i and Σ Q_i."""
+    of_sums = np.broadcast_to(m.var_s, m.n.shape).sum(axis=0)
+    return len(m.n) * m.var_n, of_sums, len(m.n) * m.var_q
 
 
 def _ratio_deviation(m: Moments, n: Array, mean: Array, width: float) -> Array:
@@ -195,23 +208,27 @@ def _ratio_deviation(m: Moments, n: Array, mean: Array, width: float) -> Array:
         m, n, width: Of `_ratio_interval`.
         mean: The estimate, from the interval's middle.
     """
-    low, high = _ratio_interval(m, n, width)
+    reach = reach_of_rows(n, np.sqrt(len(m.n) * m.var_n), m.z)
+    low, high = _ratio_interval(m, n, width, reach)
     return np.asarray(np.maximum(high - mean, mean - low) / m.z)
 
 
-def _ratio_interval(m: Moments, n: Array, width: float) -> tuple[Array, Array]:
+def _ratio_interval(
+    m: Moments, n: Array, width: float, reach: Array | float
+) -> tuple[Array, Array]:
     """Returns the ends of the interval of Σ S_i / Σ N_i, from the middle of the declared one.
 
     Args:
         m: Of the strata along axis 0.
         n: N, positive.
         width: Of the declared interval, of which an end is at most four lengths away.
+        reach: How many deviations of the noise an end is away.
     """
     centre = np.broadcast_to(np.asarray(m.centre, float), m.n.shape)
     c = centre.mean(axis=0)
     of_sum = np.broadcast_to(m.var_s + (centre - c) ** 2 * m.var_n, m.n.shape).sum(axis=0)
     s = ((centre - c) * m.n + m.s).sum(axis=0)
-    low, high = ratio_ends(s, n, (of_sum, len(m.n) * m.var_n), m.z, 4 * width)
+    low, high = ratio_ends(s, n, (of_sum, len(m.n) * m.var_n), reach, 4 * width)
     return c + low, c + high
 
 
@@ -247,7 +264,11 @@ def _variance_or_root(recipe: Recipe, m: Moments, weights: Array | None) -> Esti
     noised = bound + square - mean**2
     value = np.clip(noised, 0.0, half**2)
     rows = np.where(present, m.n, 0.0).sum(axis=0)
-    possible = Estimate(value, error, m.z, half**2, impossible=np.abs(noised - value))
+    farther_end = bound + np.abs(value - bound)
+    possible = Estimate(value, error, m.z, farther_end, impossible=np.abs(noised - value))
+    if weights is None:
+        stated = are_rows_told(rows, _noise_of_all(m), recipe.width, m.z)
+        possible = replace(possible, is_stated=stated)
     return finish_variance(recipe, rows, possible)
 
 
@@ -296,9 +317,8 @@ def finish_variance(recipe: Recipe, n: Array, raw: Estimate) -> Estimate:
         below = root - np.sqrt(np.maximum(value - error, 0.0))
         error = np.maximum(below, np.sqrt(value + error) - root)
         value, span = root, float("inf")
-    return Estimate(
-        _blank_unless(defined, value), _blank_unless(defined, error / raw.z), raw.z, span
-    )
+    values, deviations = (_blank_unless(defined, of) for of in (value, error / raw.z))
+    return Estimate(values, deviations, raw.z, span, is_stated=raw.is_stated)
 
 
 def _blank_unless(where: NDArray[np.bool_], values: Array) -> Array:

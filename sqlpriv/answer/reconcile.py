@@ -30,6 +30,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sqlpriv.answer import means
 from sqlpriv.answer.intervals.estimate import Array, Estimate
@@ -136,10 +137,22 @@ def reconcile(
     variance = np.where(a & b, error, np.where(a, var_a, var_b))
     alone = np.where(a, recombined.impossible, own.impossible)
     impossible = np.where(a & b, 0.0, alone)
-    deviations = np.sqrt(variance)
-    population = replace(recombined, values=values, deviations=deviations, impossible=impossible)
+    population = replace(
+        recombined,
+        values=values,
+        deviations=np.sqrt(variance),
+        impossible=impossible,
+        is_stated=_either_stated(recombined, own),
+    )
     by = np.where(a & b, values - recombined.values, 0.0)
     return _move_strata(strata, shares, by, both), population
+
+
+def _either_stated(one: Estimate, other: Estimate) -> NDArray[np.bool_] | None:
+    """Returns which figures either of two estimates states; None where one goes by half-widths."""
+    if one.is_stated is None or other.is_stated is None:
+        return None
+    return np.asarray(one.is_stated | other.is_stated)
 
 
 def _move_strata(strata: Estimate, shares: Array, by: Array, both: Array) -> Estimate:

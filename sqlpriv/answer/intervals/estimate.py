@@ -14,17 +14,19 @@ Array = NDArray[np.float64]
 class Estimate:
     """Values and the standard deviations of their errors; NaN where there is no value.
 
-    `z` is the 95 % half-width in standard deviations, `span` the length of the interval that holds
-    whatever is estimated. `whole` says that values and errors are whole numbers. `impossible` is
-    the part of `z * deviations` that is left out because nothing that is estimated can be there.
+    `z` is the 95 % half-width in standard deviations, `span` the most that a half-width may be.
+    `whole` says that values and errors are whole numbers. `impossible` is the part of `z *
+    deviations` that is left out because nothing that is estimated can be there. `is_stated` says
+    which values are shown whatever their half-width is; None leaves it to the half-widths.
     """
 
     values: Array
     deviations: Array
     z: float
-    span: float = float("inf")
+    span: Array | float = float("inf")
     whole: bool = False
     impossible: Array | float = 0.0
+    is_stated: NDArray[np.bool_] | None = None
 
     @property
     def half_widths(self) -> Array:

@@ -8,7 +8,11 @@ from sqlpriv.answer.intervals.estimate import Array
 
 
 def ratio_ends(
-    total: Array, rows: Array, variances: tuple[Array | float, Array | float], z: float, most: float
+    total: Array,
+    rows: Array,
+    variances: tuple[Array | float, Array | float],
+    z: Array | float,
+    most: float,
 ) -> tuple[Array, Array]:
     """Returns the lower and the upper end of the interval of S / N.
 

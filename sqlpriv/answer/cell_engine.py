@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from sqlpriv.errors import Refused
 from sqlpriv.plan.cells.computed_columns import GROUP, POPULATION, STRATUM, SUMMED, aggregates_in
-from sqlpriv.plan.output_half_widths import half_width, number_ends
+from sqlpriv.plan.output_half_widths import half_width, number_ends, number_parts
 from sqlpriv.plan.plan import Output
 from sqlpriv.statements import sql
 from sqlpriv.statements import tree as t
@@ -137,9 +137,11 @@ def _text_of_outputs(output: Output, halves: list[int], write: Callable[[t.Node]
             selected.append(f"{text} AS h{i}")
     selected += [f"{mark} AS s{i}" for i, mark in marks_of_sums(output)]
     cells = _shown_cells(output)
-    if ends:
-        columns = ", ".join(f"{sql(end)} AS {name.name}" for end, name in ends.items())
-        cells = f"(SELECT *, {columns} FROM {cells})"
+    parts: dict[t.Node, t.Name] = {}
+    ends = {number_parts(end, parts): name for end, name in ends.items()}
+    for level in (parts, ends):
+        columns = ", ".join(f"{sql(node)} AS {name.name}" for node, name in level.items())
+        cells = f"(SELECT *, {columns} FROM {cells})" if columns else cells
     text = f"SELECT {', '.join(selected)} FROM {cells}"
     if output.having is not None:
         text += f" WHERE {write(output.having)}"

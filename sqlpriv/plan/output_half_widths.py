@@ -15,6 +15,7 @@ from sqlpriv.plan.cells.computed_columns import (
     HALF,
     LIST,
     OWN_WEIGHT,
+    PART,
     PLAIN,
     SHIFTS,
     aggregates_in,
@@ -72,9 +73,23 @@ def half_width(item: t.Node, shared: Sequence[SharedReleases] = ()) -> t.Node | 
 
 
 def uncertain_divisors(item: t.Node) -> list[t.Node]:
-    """Returns what an output divides by that is made of aggregates, each once."""
+    """Returns what an output divides by that is made of aggregates and may be 0, each once."""
     divisions = (part for part in walk(item) if isinstance(part, t.Binary) and part.op in DIVISIONS)
-    return list(dict.fromkeys(one.right for one in divisions if aggregates_in(one.right)))
+    divisors = dict.fromkeys(one.right for one in divisions if aggregates_in(one.right))
+    return [one for one in divisors if not _is_above_zero(one)]
+
+
+def _is_above_zero(divisor: t.Node) -> bool:
+    """Returns whether a divisor is GREATEST of a number above 0 and others, as CORR's is that keeps
+    it within -1 and 1."""
+    return (
+        isinstance(divisor, t.FunctionCall)
+        and divisor.name == "greatest"
+        and any(
+            isinstance(one, t.Literal) and isinstance(one.value, int | float) and one.value > 0
+            for one in divisor.args
+        )
+    )
 
 
 def _is_not_zero(divisor: t.Node, shared: Sequence[SharedReleases]) -> t.Node:
@@ -210,6 +225,29 @@ def number_ends(width: t.Node, columns: dict[t.Node, t.Name]) -> t.Node:
         return None
 
     return rebuild(width, column_of)
+
+
+def number_parts(end: t.Node, columns: dict[t.Node, t.Name]) -> t.Node:
+    """Returns an end in which what a quotient repeats of its dividend is a column: of x / f(x),
+    which is how CORR is kept within -1 and 1, SQL writes x once.
+
+    Where x fails on a row, or is NULL, so does x / f(x), and the end is NULL: so TRY(x), which may
+    be computed before what stands around it, gives the same end.
+
+    Args:
+        end: The end of an output.
+        columns: The column of each dividend that was met before; new ones are added.
+    """
+    match end:
+        case t.FunctionCall(args=(t.Cast(arg=t.FunctionCall("try", (t.Binary("/") as item,))), _)):
+            dividend = item.left
+        case _:
+            return end
+    if dividend not in walk(item.right):
+        return end
+    once = t.FunctionCall("try", (dividend,))
+    column = columns.setdefault(once, t.Name(f"{PART}{len(columns)}"))
+    return rebuild(end, lambda part: column if part == dividend else None)
 
 
 def has_half_width(node: t.Node) -> bool:

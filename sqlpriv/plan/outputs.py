@@ -18,7 +18,7 @@ from sqlpriv.plan.aggregates.moment_formulas import formula_of
 from sqlpriv.plan.aggregates.quantile_levels import RANKED
 from sqlpriv.plan.aggregates.rewrites import MOST_OF_WHOLE_SUM
 from sqlpriv.plan.cells.columns_of_keys import ColumnsOfKeys
-from sqlpriv.plan.cells.computed_columns import AGGREGATE, GROUP, LIST, STRATUM
+from sqlpriv.plan.cells.computed_columns import AGGREGATE, GROUP, HALF, LIST, STRATUM
 from sqlpriv.plan.cells.dimensions import Dimension
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.columns import missing_column
@@ -246,11 +246,21 @@ class OutputWriter:
     def _error(self, call: t.FunctionCall) -> t.Node:
         """ERROR(f): the half-width of the 95 % interval of f, an expression over aggregates."""
         item = self.write(call.args[0]) if len(call.args) == 1 else None
+        if isinstance(item, t.Name) and (own := self._own_half_width(item)) is not None:
+            return own
         shared = shared_releases(self.aggregates)
         width = half_width(item, shared) if item is not None else None
         if width is None:
             raise refuse(call, "ERROR takes one aggregate", "write ERROR(AVG(income))")
         return width
+
+    def _own_half_width(self, item: t.Name) -> t.Node | None:
+        """Returns the half-width of a variance: its own, which `half_width` writes seven times as
+        long. It stands behind each divisor of CORR and others, and again in each end of theirs."""
+        for aggregate, number in self.aggregates.items():
+            if item.name == f"{AGGREGATE}{number}" and aggregate.kind == "variance":
+                return t.CaseWhen(((t.IsNull(item, True), t.Name(f"{HALF}{number}")),))
+        return None
 
     def _inside(self, call: t.FunctionCall) -> t.FunctionCall:
         """Returns the aggregate with outputs' names in its argument resolved."""

@@ -9,6 +9,9 @@ from support.exact_people import engine, exact, noised, planned, rows
 from sqlpriv.answer import cell_engine
 from sqlpriv.answer.rows import answer
 from sqlpriv.errors import Refused
+from sqlpriv.plan.output_half_widths import uncertain_divisors
+from sqlpriv.statements import sql as sql_of
+from sqlpriv.statements import tree as t
 
 pytestmark = pytest.mark.usefixtures("narrow_means_are_plain")
 
@@ -47,10 +50,19 @@ def test_an_end_that_is_not_defined_is_null() -> None:
     connection.close()
 
 
-def test_ends_that_are_written_once_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("outputs", "times"),
+    [
+        ("skewness(income), regr_slope(income, age), sqrt(AVG(debt)), 1 / (COUNT(*) - 200)", 1.8),
+        ("corr(income, age), AVG(age) * 2, sqrt(AVG(debt)), 1 / (COUNT(*) - 200)", 2.5),
+    ],
+)
+def test_ends_that_are_written_once_are_the_same(
+    monkeypatch: pytest.MonkeyPatch, outputs: str, times: float
+) -> None:
     """Half-widths whose ends are columns are those whose ends are written where they stand; sqrt
-    fails on some, and 1 / (n - 200) has none where its divisor may be 0."""
-    outputs = "skewness(income), regr_slope(income, age), sqrt(AVG(debt)), 1 / (COUNT(*) - 200)"
+    fails on some, and 1 / (n - 200) has none where its divisor may be 0. So are those of CORR, r /
+    greatest(1, |r|), in whose ends r is a column, too."""
     found = planned(f"{ASK.format(more='')} sex, {outputs} FROM people STRATIFY BY sex")
     texts: list[str] = []
     run = cell_engine._run
@@ -64,7 +76,17 @@ def test_ends_that_are_written_once_are_the_same(monkeypatch: pytest.MonkeyPatch
     assert None in values
     assert sum(value is not None for value in values) > 6
     with_columns, written = map(len, texts)
-    assert written > 1.8 * with_columns  # the work of reading them is as the text is long
+    assert written > times * with_columns  # the work of reading them is as the text is long
+
+
+def test_what_keeps_a_correlation_within_one_is_no_divisor_that_may_be_0() -> None:
+    """CORR has no half-width where its spread may be 0: that is its one uncertain divisor."""
+    (item,) = planned(f"{ASK.format(more='')} corr(income, age) AS r FROM people").output.items
+    (spread,) = uncertain_divisors(item)
+    assert sql_of(spread).startswith("nullif(greatest(sqrt(")
+    for bound in (0.0, -1):
+        divisor = t.FunctionCall("greatest", (t.Literal(bound), t.Name("aggregate_0")))
+        assert uncertain_divisors(t.Binary("/", t.Literal(1), divisor)) == [divisor]
 
 
 @pytest.mark.parametrize(

@@ -207,7 +207,7 @@ FORMULAS: dict[str, tuple[int, Callable[[_Pairs], t.Node]]] = {
     "corr": (2, _correlation),
     "regr_slope": (2, _slope),
     "regr_intercept": (2, _intercept),
-    "regr_r2": (2, lambda p: _op("*", _correlation(p), _correlation(p))),
+    "regr_r2": (2, lambda p: _call("pow", _correlation(p), t.Literal(2))),
     "regr_count": (2, _Pairs.count),
     "regr_avgx": (2, lambda p: p.mean(p.call.args[1])),
     "regr_avgy": (2, lambda p: p.mean(p.call.args[0])),

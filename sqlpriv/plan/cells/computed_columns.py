@@ -17,8 +17,9 @@ SHIFTS = {"n": "shift_n_", "s": "shift_s_", "r": "shift_r_", "q": "shift_q_", "r
 off by the half-width of that release's 95 % interval: the count, the plain sum, the sum of the
 rounds, the sum of squares. `rest` is the part of the aggregate's half-width that these do not
 explain."""
-END = "end_"
-"""An output whose aggregates are moved, or are not: what half-widths are computed from."""
+END, PART = "end_", "part_"
+"""An output whose aggregates are moved, or are not: what half-widths are computed from; and what
+such an output repeats of itself."""
 LIST = "list_value"
 """DuckDB's function for `[a, b]`. A call with several quantiles becomes such a list."""
 

@@ -9,6 +9,7 @@ from functools import reduce
 from typing import NamedTuple
 
 from sqlpriv.plan.aggregates.calls import Aggregate
+from sqlpriv.plan.aggregates.moment_formulas import at_least_one
 from sqlpriv.plan.cells.computed_columns import (
     AGGREGATE,
     END,
@@ -59,6 +60,9 @@ def half_width(item: t.Node, shared: Sequence[SharedReleases] = ()) -> t.Node | 
     half-width is NULL where the interval of a divisor holds 0. By the mean of both ends, across 0,
     the relative risk of groups of some tens of rows held .71 (zCDP) and .86.
 
+    **Correlations**, which are brought into [-1, 1], are there where both variances are above their
+    half-widths, and have a half-width wherever they are: see `_of_correlation`.
+
     Args:
         item: The output.
         shared: Of each aggregate: see `shared_releases`. Without, each is alone.
@@ -66,10 +70,29 @@ def half_width(item: t.Node, shared: Sequence[SharedReleases] = ()) -> t.Node | 
     width = _width_by_moves(item, shared)
     if width is None:
         return None
+    if isinstance(item, t.Binary) and item.right == at_least_one(item.left):
+        return _of_correlation(item, width)
     conditions = [_is_not_zero(divisor, shared) for divisor in uncertain_divisors(item)]
     if not conditions:
         return width
     return t.CaseWhen(((reduce(lambda x, y: t.Binary("and", x, y), conditions), width),))
+
+
+def _of_correlation(item: t.Binary, width: t.Node) -> t.Node:
+    """Returns the half-width of a ratio r in [-1, 1], which is 1 + |r| at most.
+
+    Of a variance that is far below its noise, the noise chooses whether a correlation is there, and
+    so whether it holds. Up to twice the half-width of a variance all of [-1, 1] is possible: what
+    noise puts above it is a twentieth of what is stated at most (`level_intervals`, "Few rows").
+    """
+    most = t.Binary("+", t.Literal(1), t.FunctionCall("abs", (_as_number(item),)))
+    numbers = {i for d in uncertain_divisors(item.left) for i in aggregates_in(d)}
+    tests: list[t.Node] = [t.Literal(True)]
+    for i in sorted(numbers):
+        twice = t.Binary("*", t.Literal(2), t.Name(f"{HALF}{i}"))
+        tests.append(t.Binary(">", t.Name(f"{AGGREGATE}{i}"), twice))
+    both_stand_out = reduce(lambda x, y: t.Binary("and", x, y), tests)
+    return t.CaseWhen(((both_stand_out, t.FunctionCall("least", (width, most))),), most)
 
 
 def uncertain_divisors(item: t.Node) -> list[t.Node]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+
+import duckdb
 import numpy as np
 import pytest
 from support.exact_people import engine, exact, noised, planned, rows
@@ -9,7 +12,7 @@ from support.exact_people import engine, exact, noised, planned, rows
 from sqlpriv.answer import cell_engine
 from sqlpriv.answer.rows import answer
 from sqlpriv.errors import Refused
-from sqlpriv.plan.output_half_widths import uncertain_divisors
+from sqlpriv.plan.output_half_widths import half_width, uncertain_divisors
 from sqlpriv.statements import sql as sql_of
 from sqlpriv.statements import tree as t
 
@@ -127,3 +130,28 @@ def test_reported_intervals_cover(scale: float) -> None:
     connection.close()
     inside = [0.921 <= count / 900 <= 0.979 for count in covered.values()]
     assert all(inside) if scale == 1.0 else not any(inside)
+
+
+@pytest.mark.parametrize(("times", "reaches"), [(0.9, None), (1.5, 1.25), (2.5, 0.3)])
+def test_a_correlation_is_anything_up_to_twice_its_variances_noise(
+    times: float, reaches: float | None
+) -> None:
+    """A variance so many times its half-width: below it a correlation of .25 is NULL; up to twice
+    the half-width it may be -1 and is stated so; beyond, ± is what noise moves it by (the twin)."""
+    output = planned(f"{ASK.format(more='')} CORR(income, age) AS r FROM people").output
+    width = half_width(output.items[0], output.shared)
+    assert width is not None
+    # the mean of the product, both means in the middle of their intervals, both variances
+    columns = {"aggregate_0": 0.25 * 20 * 100, "aggregate_1": 49.5, "aggregate_2": 500.0}
+    columns |= {"aggregate_3": 20.0**2, "aggregate_4": 100.0**2}
+    columns |= {f"half_{i}": 1e-9 for i in (0, 1, 2)}
+    columns |= {"half_3": 1e-9, "half_4": columns["aggregate_4"] / times}
+    text = sql_of(width)
+    others = set(re.findall(r'"(\w+_\d+)"', text)) - set(columns)
+    listed = [f"{value}::DOUBLE AS {name}" for name, value in columns.items()]
+    cells = ", ".join([*listed, *(f"0.0 AS {name}" for name in others)])
+    ((found,),) = duckdb.sql(f"SELECT {text} FROM (SELECT {cells})").fetchall()
+    if reaches is None or found is None:
+        assert reaches is found is None
+    else:
+        assert (found == pytest.approx(reaches)) if times < 2 else (found < reaches)

@@ -152,12 +152,17 @@ class _Pairs:
         return variance, third, fourth
 
 
+def at_least_one(ratio: t.Node) -> t.Node:
+    """Returns what a ratio is divided by to lie in [-1, 1]: by this `output_half_widths` knows a
+    correlation. LEAST and GREATEST alone would make a 1 of NULL."""
+    return _call("greatest", _number(1.0), _call("abs", ratio))
+
+
 def _correlation(pairs: _Pairs) -> t.Node:
     y, x = pairs.call.args
     spread = _call("sqrt", _op("*", pairs.divisor(x), pairs.divisor(y)))
     ratio = _ratio(pairs.covariance(), spread)
-    # LEAST and GREATEST would make a 1 of NULL
-    return _op("/", ratio, _call("greatest", _number(1.0), _call("abs", ratio)))
+    return _op("/", ratio, at_least_one(ratio))
 
 
 def _slope(pairs: _Pairs) -> t.Node:

@@ -235,10 +235,11 @@ def pool_levels(
     width = max(recipe.width, 1e-9)
 
     def values_and_noise(figures: BoundedFigures, of_nothing: float) -> tuple[Array, Array]:
-        # Of a quantile that may lie anywhere in half of the domain, noise chose the value.
+        # Of a quantile that may lie anywhere in half of the domain little is known. Yet what all
+        # rows say is far nearer than the middle of the domain, where values fill little of it.
         is_known = np.isfinite(figures.values) & (figures.half_widths < width / 2)
         variance = (np.where(is_known, figures.half_widths, 0.0) / z) ** 2
-        values = np.where(is_known, figures.values, recipe.middle)
+        values = np.where(np.isfinite(figures.values), figures.values, recipe.middle)
         return values, np.where(is_known, variance, of_nothing)
 
     values, noise = values_and_noise(own, width**2 * 1e6)

@@ -264,6 +264,19 @@ def test_a_quantile_that_may_be_anything_is_everybodys() -> None:
     assert drawn([700.0, 900.0], [1.0, 0.1])[0] == pytest.approx([700, 900], abs=1)
 
 
+def test_strata_of_which_nothing_is_known_have_what_all_rows_say() -> None:
+    """Everybody's quantile is off by half of the domain at most, and still says more than the
+    domain's middle, 500, which stood in strata before. The twin has no rows at all: the middle."""
+    recipe = planned("SELECT MEDIAN(income USING pooled) AS m FROM people STRATIFY BY sex")
+    recipe = recipe.output.recipes[0]
+    nothing = BoundedFigures(np.array([900.0, np.nan]), np.array([1e4, np.nan]))
+    for value, shown in ((40.0, 40.0), (np.nan, 500.0)):
+        everybody = BoundedFigures(np.array(value), np.array(960.0))
+        pooled, widths = pool_levels(recipe, nothing, everybody, 1.96)
+        assert pooled.values.tolist() == pytest.approx([shown, shown], abs=1)
+        assert (widths > 900).all()
+
+
 @pytest.mark.parametrize("figure", ["STDDEV(x USING pooled)", "MEDIAN(x USING pooled)"])
 def test_a_report_shows_what_spreads_and_quantiles_borrow(tmp_path: Path, figure: str) -> None:
     """At epsilon .1 noise is many times the five rows of a group: their weight was below .2 in 28

@@ -19,6 +19,7 @@ from sqlpriv.statements.keywords import (
     WHOLE_AVERAGE,
     WHOLE_QUOTIENT,
 )
+from sqlpriv.statements.printer import quote_calls
 
 MARK = "\0"
 SHOWN_NAME = "shown_name"
@@ -121,4 +122,4 @@ def _without_marks(node: exp.Expr) -> exp.Expr:
 
 def duckdb_name(node: exp.Expr) -> str:
     """Returns what DuckDB would call the column of an output, in lower case."""
-    return duckdb_text(node).lower().replace("count(*)", "count_star()")
+    return quote_calls(duckdb_text(node).lower().replace("count(*)", "count_star()"))

@@ -6,11 +6,12 @@ import datetime as dt
 import math
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms.contract import Value
 from sqlpriv.statements import tree as t
-from sqlpriv.statements.keywords import RESERVED
+from sqlpriv.statements.keywords import KEYWORDS, RESERVED, words
 
 Rename = Callable[[t.Node], str | None]
 _PLAIN_NAME = re.compile(r"[a-z_][a-z0-9_]*")
@@ -90,11 +91,13 @@ def default_name(item: t.Item) -> str:
 def _as_shown(node: t.Node) -> str | None:
     match node:
         case t.Name(name, table):
-            return f"{table}.{name}" if table else name
+            return ".".join(_shown_name(part) for part in (table, name) if part)
         case t.FunctionCall(name="count", star=True, filter=None):
             return "count_star()"
         case t.FunctionCall(name="count", star=True, filter=kept) if kept is not None:
             return f"count_star() FILTER (WHERE {sql(kept, _as_shown)})"
+        case t.FunctionCall(name) if quote_calls(f"{name}(") != f"{name}(":
+            return quote_name(name) + sql(replace(node, name="f"), _as_shown)[1:]
         case t.Literal(value=float(value)) if math.isfinite(value):
             return repr(value)
         case t.Literal(value=dt.date() as value):
@@ -105,6 +108,24 @@ def _as_shown(node: t.Node) -> str | None:
     return None
 
 
+def _shown_name(name: str) -> str:
+    plain = _PLAIN_NAME.fullmatch(name.lower()) and name.upper() not in KEYWORDS
+    return name if plain else quote_name(name)
+
+
+def quote_calls(text: str) -> str:
+    """Returns a column's title with those functions in quotes that are words of DuckDB's.
+
+    >>> quote_calls("sum(year(day))"), quote_calls("coalesce(day, 0)")
+    ('sum("year"(day))', 'coalesce(day, 0)')
+    """
+    return _CALLED_LIKE_A_WORD.sub(r'"\1"(', text)
+
+
+_OF_SYNTAX = words("COALESCE CAST TRY_CAST EXISTS LIKE ILIKE GLOB SIMILAR")
+_CALLED_LIKE_A_WORD = re.compile(
+    rf'(?<![\w".\'])({"|".join(sorted(KEYWORDS - _OF_SYNTAX))})\(', re.IGNORECASE
+)
 INFIX = ("like", "ilike", "~", "similar to", "glob")
 """Functions of two arguments that are written between them."""
 

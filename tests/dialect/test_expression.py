@@ -334,11 +334,27 @@ def test_the_comparison_notices_a_mistaken_precedence(text, wrong):
         "round(avg(a), 1)",
         "-5",
         "s || 'y'",
+        "year(DATE '2020-01-01')",
+        "sum(a + month(DATE '2020-01-01'))",
+        "left(s, 1)",
+        "first(a)",
+        "nullif(a, 1)",
+        "coalesce(a, 1)",
     ],
 )
 def test_an_output_without_an_alias_is_named_as_duckdb_names_it(text):
     theirs = CONNECTION.execute(f"SELECT {text} FROM t").description[0][0]
     assert default_name(item(text)).lower() == theirs.lower()
+
+
+def test_a_title_has_columns_in_quotes_as_duckdb_has_them():
+    columns = ("unit price", "from", "Plain", "value", "a.b")
+    CONNECTION.execute(f"""CREATE OR REPLACE TEMP TABLE named AS
+        SELECT {", ".join(f'1 AS "{name}"' for name in columns)}""")
+    for name in columns:
+        text = f'sum(named."{name}")'
+        theirs = CONNECTION.execute(f"SELECT {text} FROM named").description[0][0]
+        assert default_name(item(text)) == theirs
 
 
 def test_the_alias_and_the_users_own_text_are_kept():

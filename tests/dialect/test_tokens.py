@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from sqlpriv.dialect import complete, split
 from sqlpriv.dialect.tokens import Kind, lex, without_literals
-from sqlpriv.statements.keywords import NO_ALIAS, RESERVED
+from sqlpriv.statements.keywords import KEYWORDS, NO_ALIAS, RESERVED
 
 PIECES = st.sampled_from(
     [
@@ -43,6 +43,7 @@ def test_the_reserved_words_are_those_of_duckdb():
     for word, category in rows.fetchall():
         words.setdefault(category, set()).add(word)
     assert words["reserved"] == RESERVED
+    assert set.union(*words.values()) == KEYWORDS
     # These five are also names of columns, and may follow an expression as its alias.
     bare = {"COLUMNS", "GENERATED", "MAP", "STRUCT", "TRY_CAST", "TUPLE"}
     assert words["type_function"] | words["reserved"] >= NO_ALIAS

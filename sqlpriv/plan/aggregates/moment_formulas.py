@@ -140,7 +140,7 @@ class _Pairs:
         (x,) = self.call.args
         u, variance, mean = self.deviation(x), self.variance(x), self.mean_deviation(x)
         cube = self.mean(_op("*", u, u, u))
-        power = self.mean(_call("greatest", _op("*", _op("*", u, u), _op("*", u, u)), _number(0.0)))
+        power = self.mean(_call("abs", _op("*", _op("*", u, u), _op("*", u, u))))  # NULL stays
         square = _op("*", mean, mean)
         third = _op("-", cube, _op("*", _number(3.0), mean, variance), _op("*", mean, square))
         fourth = _op(

@@ -113,7 +113,7 @@ def bind_dimension(
         key,
         shape.type,
         complete=complete,
-        sql_type=_shown_type(shape, values) or _zoned_type(binder, node, shape),
+        sql_type=_shown_type(node, shape, values) or _zoned_type(binder, node, shape),
     )
 
 
@@ -132,11 +132,12 @@ def belongs_to_one_unit(key: t.Node, binder: Binder) -> bool:
     )
 
 
-def _shown_type(shape: Shape, values: Sequence[Value]) -> str:
-    """Returns DuckDB's type of an ENUM or a DECIMAL key; '' where its kind says enough."""
+def _shown_type(node: t.Node, shape: Shape, values: Sequence[Value]) -> str:
+    """Returns DuckDB's type of an ENUM or a DECIMAL key; '' where its kind says enough, and of a
+    cast to text, which is sorted as text."""
     if shape.type is Type.REAL:
         return "" if shape.scale is None else f"DECIMAL(38,{shape.scale})"
-    if not shape.sql_type:
+    if not shape.sql_type or isinstance(node, t.Cast):
         return ""
     labels = ["'" + str(value).replace("'", "''") + "'" for value in values if value is not None]
     return shape.sql_type if all(label in shape.sql_type for label in labels) else ""

@@ -6,3 +6,5 @@ SELECT list(step ORDER BY step) AS s FROM (SELECT step, COUNT(*) AS n FROM event
 SELECT step FROM (SELECT step, COUNT(*) AS n FROM events GROUP BY step) AS x ORDER BY step DESC LIMIT 1;
 SELECT step, SUM(COUNT(*)) OVER (ORDER BY step) AS up_to FROM events GROUP BY step;
 SELECT step, n FROM (SELECT step, COUNT(*) AS n FROM events GROUP BY step) AS x WHERE step > 'seen';
+SELECT max(level::VARCHAR) AS t, max(level) AS l FROM members;
+SELECT l, row_number() OVER (ORDER BY l) AS place FROM (SELECT level::VARCHAR AS l, COUNT(*) AS n FROM members GROUP BY l) AS x;

@@ -16,3 +16,5 @@ SELECT corr(age, hours) FILTER (WHERE sex = 'F') AS c FROM people;
 SELECT covar_pop(nullif(age, 7), nullif(hours, 9)) AS c FROM people;
 SELECT CORR(age, hours) AS c, REGR_R2(age, hours) AS r, COVAR_POP(age, hours) AS v FROM people WHERE age > 100;
 SELECT SKEWNESS(age) AS s, KURTOSIS(age) AS k FROM people WHERE age > 100;
+SELECT KURTOSIS(neg) AS k, KURTOSIS_POP(neg) AS p, SKEWNESS(neg) AS s FROM odd;
+SELECT b, KURTOSIS(neg) AS k FROM odd GROUP BY b;

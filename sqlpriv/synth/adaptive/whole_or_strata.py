@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.plan.pricing.split import split_price
 from sqlpriv.synth.adaptive.joint.shared_one_ways import SharedOneWays, deepest, pair_tables
+from sqlpriv.synth.adaptive.joint.strata_tables import tables_inside
 from sqlpriv.synth.adaptive.joint.stratum_share import StrataPool, StratumShare
 from sqlpriv.synth.adaptive.strata_sizes import measured_sizes
 from sqlpriv.synth.api.ask import Ask, Guess, Marginal
@@ -85,13 +86,15 @@ def fit(
     look, rest = split_price(rest, [LOOK, 1 - LOOK])
     shared = SharedOneWays(ask, rows)
     shared.look(one_ways(space.sizes, look))
-    rest = shared.deepen(rest, *pair_tables(space, choosing, pairs))
+    all_pairs = pairs is not None and pairs >= math.comb(len(modelled_columns(space.sizes)), 2)
+    one_column = sum(n > 1 for n in space.strata_shape) == 1
+    rest = shared.deepen(rest, *pair_tables(space, choosing, pairs), all_pairs and one_column)
     (joint,) = inner(_of_everybody(ask, shared), everybody(space), rest, options)
     ones = {column: release.values for column, release in shared.inside.items()}
     sigmas = {column: release.sigma for column, release in shared.inside.items()}
-    of_all = {column: release.values[0] for column, release in shared.of_all.items()}
     shape, zeros = space.strata_shape, space.zeros
-    pool = StrataPool(joint, space.sizes, shape, rows, ones, sigmas, of_all, zeros)
+    tables_and_noise = tables_inside(shared.inside, shared.answers, shape, len(space.sizes))
+    pool = StrataPool(joint, space.sizes, shape, rows, ones, sigmas, *tables_and_noise, zeros)
     pool.rows = pool.sizes_beside_joint(values, max(sizes.sigma, LEAST_SIGMA))
     return [StratumShare(pool, s, float(n)) for s, n in enumerate(pool.rows.tolist())]
 

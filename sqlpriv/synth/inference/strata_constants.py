@@ -23,7 +23,7 @@ released. "Measured" names the experiment; "derived" says from what; "set" was n
 
 **Strata by themselves, or as one model** (`adaptive.whole_or_strata`, `joint.shared_one_ways`,
 `joint.strata_distance`). DEEPER and DEPENDENT were measured before `strata_distance` said how far
-strata are apart.
+strata are apart, and while the sum of two errors was made least, not their product.
 
 | name | value | chosen by |
 |---|---|---|

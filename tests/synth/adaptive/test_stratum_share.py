@@ -19,12 +19,13 @@ def pool(with_ones: bool) -> tuple[StrataPool, np.ndarray]:
     rng, noise = np.random.default_rng(0), np.random.default_rng()
     rows = np.array([4_000.0, 1_000.0])
     shares = np.array([[[0.4, 0.3, 0.2, 0.1]] * 2, [[0.1, 0.2, 0.3, 0.4]] * 2])
-    together = rng.choice(4, 5_000, p=[0.34, 0.28, 0.22, 0.16])
-    other = np.where(rng.random(5_000) < 0.6, together, rng.integers(0, 4, 5_000))
+    together, drawn = rng.choice(4, (2, 5_000), p=[0.34, 0.28, 0.22, 0.16])
+    other = np.where(rng.random(5_000) < 0.6, together, drawn)
     joint = RowSample(np.stack([together, other, rng.random(5_000) < 0.2], axis=1).astype(int), 5e3)
     counts = shares * rows[:, None, None] + noise.normal(0, 20, shares.shape)
     ones = {c: counts[:, c] for c in range(2)} if with_ones else {}
-    return StrataPool(joint, (4, 4), (2,), rows, ones, {0: 20.0, 1: 20.0}), shares
+    sigmas = {0: 20.0, 1: 20.0}
+    return StrataPool(joint, (4, 4), (2,), rows, ones, sigmas, ones, sigmas), shares
 
 
 def mean_error(of: StrataPool, shares: np.ndarray) -> float:
@@ -45,27 +46,19 @@ def test_measured_one_ways_are_met_inside_strata() -> None:
     assert mean_error(pool(with_ones=False)[0], shares) > 0.1
 
 
-def test_strata_add_up_to_everybodys_table() -> None:
-    """Known to a sigma of 1 for 20 inside strata; the twin, which is not told, is off as strata
-    are. A level that nobody has, and that noise has below zero in all strata but one, is empty."""
-    raked, shares = pool(with_ones=True)
-    everybody = (shares * raked.rows[:, None, None]).sum(axis=0)
-    off = []
-    for of_all in ({0: everybody[0], 1: everybody[1]}, {}):
-        raked.of_all = of_all
-        targets = raked._strata_targets()
-        summed = [raked.rows @ targets[c] for c in range(2)]
-        off.append(np.abs(np.array(summed) - everybody).max())
-    assert off[0] < 1 < 10 < off[1]
-    few = StrataPool(
-        raked.joint,
-        (4, 4),
-        (2,),
-        raked.rows,
-        {0: np.array([[2_000.0, 1_500, 500, -30], [500, 400, 100, 25.0]])},
-        {0: 20.0},
-        {0: np.array([2_500.0, 1_900, 600, -3])},
-    )
+def test_strata_add_up_to_the_joint_models_table() -> None:
+    """The joint model has met all tables of everybody; strata's own tables, each with a sigma of
+    20, are the twin: added up they are off by 10 and more. A level that nobody has, and that noise
+    has below zero in all strata but one, is empty."""
+    raked, _ = pool(with_ones=True)
+    targets = raked._strata_targets()
+    everybody = [raked.joint_shares[c] * raked.rows.sum() for c in range(2)]
+    off = [np.abs(raked.rows @ targets[c] - everybody[c]).max() for c in range(2)]
+    assert max(off) < 1
+    assert max(np.abs(raked.all_tables[c].sum(axis=0) - everybody[c]).max() for c in range(2)) > 10
+    none = RowSample(np.minimum(raked.joint.rows, 2), 5e3)
+    ones = {0: np.array([[2_000.0, 1_500, 500, -30], [500, 400, 100, 25.0]])}
+    few = StrataPool(none, (4, 4), (2,), raked.rows, ones, {0: 20.0}, ones, {0: 20.0})
     assert few._strata_targets()[0][:, 3].max() < 1e-9
 
 
@@ -85,7 +78,8 @@ def test_differences_that_strata_do_not_confirm_are_noise() -> None:
         exact, of_noises = alike | {0: np.array([alike[0][0], first * 1_000])}, []
         for _ in range(40):
             ones = {c: table + noise.normal(0, 20, table.shape) for c, table in exact.items()}
-            of = StrataPool(joint, (4, 4, 4), (2,), rows, ones, dict.fromkeys(range(3), 20.0))
+            sigmas = dict.fromkeys(range(3), 20.0)
+            of = StrataPool(joint, (4, 4, 4), (2,), rows, ones, sigmas, ones, sigmas)
             of_noises.append(of._confirmed_part(1))
         parts.append(np.mean(of_noises))
     assert parts[0] < 0.2
@@ -122,7 +116,7 @@ def test_sizes_of_many_small_strata_add_up_to_the_joint_models_rows() -> None:
     strata = np.where(rng.random(400) < 0.7, 0, 1)
     joint = RowSample(np.stack([rng.integers(0, 4, 400), strata // 10, strata % 10], axis=1), 400.0)
     counts = np.where(np.arange(100) < 2, [280.0, 120.0] * 50, 0.0) + rng.normal(0, 46, 100)
-    of = StrataPool(joint, (4,), (10, 10), np.ones(100), {}, {})
+    of = StrataPool(joint, (4,), (10, 10), np.ones(100), {}, {}, {}, {})
     sizes = of.sizes_beside_joint(counts, 46.0)
     assert (sizes > 0).all()
     assert sizes.sum() == pytest.approx(400)
@@ -141,7 +135,7 @@ def test_no_row_of_a_small_stratum_is_impossible(few: int) -> None:
     joint = RowSample(np.column_stack([levels, levels[:, 0]]), 5e3)
     unequal = np.array([[False, True], [True, False]])
     rows, ones = np.array([4_992.0, 8.0]), {1: np.array([[1_248.0] * 4, [2.0] * 4])}
-    of = StrataPool(joint, (2, 4), (2,), rows, ones, {1: 1.0}, {}, {(0, 2): unequal})
+    of = StrataPool(joint, (2, 4), (2,), rows, ones, {1: 1.0}, ones, {1: 1.0}, {(0, 2): unequal})
     candidates, weights = of.stratum(1)
     assert weights.sum() == pytest.approx(1)
     assert weights[candidates[:, 0] == 0].sum() == (0 if few else pytest.approx(1))

@@ -29,6 +29,7 @@ from sqlpriv.synth.adaptive.joint.strata_distance import distance_of
 from sqlpriv.synth.api.ask import Ask, Marginal, Question
 from sqlpriv.synth.api.method import Space
 from sqlpriv.synth.api.one_way_marginals import modelled_columns
+from sqlpriv.synth.graph.junction_tree import Clique
 from sqlpriv.synth.inference.one_way_tables import (
     LEAST_SIGMA,
     TO_DISTANCE,
@@ -54,53 +55,58 @@ class SharedOneWays:
         rows: Of each stratum, above 0, shape (strata,).
         inside: By column, the noised one-way tables of strata, values of shape (strata, levels):
             their inverse-variance mean, at the price that one table of that noise would have cost.
-        of_all: By column, everybody's noised table, values of shape (1, levels), once the method
-            has asked for it: what strata add up to is in it.
         looks: By column, the look at it, until the method has asked for the column.
+        answers: Columns and table of each question that is not shared so.
     """
 
     ask: Ask
     rows: Floats
     inside: dict[int, Release] = field(default_factory=dict)
-    of_all: dict[int, Release] = field(default_factory=dict)
     looks: dict[int, Release] = field(default_factory=dict)
+    answers: list[tuple[Clique, Release]] = field(default_factory=list)
 
     def look(self, questions: Sequence[Marginal]) -> None:
         """Measures one-way marginals in every stratum."""
         for question, release in zip(questions, self.ask.measure(questions), strict=True):
             self.looks[question.clique[0]] = self.inside[question.clique[0]] = release
 
-    def deepen(self, price: Price, cells: float, tables: float) -> Price:
+    def deepen(
+        self, price: Price, cells: float, tables: float, pairs_with_strata: bool = False
+    ) -> Price:
         """Measures one-way marginals in every stratum once more, where strata are so far apart
         that this is worth a part of `price`; returns what is left of it.
 
-        The part is the one of DEEPER that makes the expected error of a column inside a stratum
-        and that of everybody's table of a pair, whose noise grows with what is taken from it,
-        together least. A table of a pair that noise hides loses no more than its dependence,
+        The part is the one of DEEPER that makes the product of two expected errors least: of a
+        column inside a stratum, and of everybody's table of a pair, whose noise grows with what is
+        taken from it. A table of a pair that noise hides loses no more than its dependence,
         DEPENDENT.
 
         Args:
             price: Of everything that is still to be measured.
             cells: Of a table of everybody's that tells how columns are related: the mean.
             tables: How many of them the price is for.
+            pairs_with_strata: Whether the method itself measures each column by strata for it.
         """
         columns = list(self.looks)
         if not columns:
             return price
         kind, whole = type(price), float(self.rows.sum())
-        errors, parts = [], [part for part in DEEPER if part <= deepest(price)]
+        parts = [part for part in DEEPER if part <= deepest(price)]
+        insides, pairs = [], []
         distance, weights = distance_of(self.rows, self.looks), self._weights(kind)
         for part in parts:
             of_each = {c: kind(max(round(price.nano * part * weights[c]), 1)) for c in columns}
             sigma = count_sigma(kind(max(round(price.nano * (1 - part) / tables), 1)))
             noise = TO_DISTANCE * sigma * cells / whole
             of_all = sigma * cells**0.25 / whole  # of a column, a pair's other levels added up
-            inside = [
-                distance.error_inside(c, self._noise(c, of_each[c] if part else None), of_all)
-                for c in columns
-            ]
-            errors.append(float(np.mean(inside)) + noise * DEPENDENT / (DEPENDENT + noise))
-        part = parts[int(np.argmin(errors))]
+            by_method = max(sigma, LEAST_SIGMA) ** -2 if pairs_with_strata else 0.0
+            inside = []
+            for c in columns:
+                of_column = self._noise(c, of_each[c] if part else None)
+                inside.append(distance.error_inside(c, 1 / (1 / of_column + by_method), of_all))
+            insides.append(float(np.mean(inside)))
+            pairs.append(noise * DEPENDENT / (DEPENDENT + noise))
+        part = parts[int(np.argmin(np.array(insides) * np.array(pairs)))]
         if not part:
             return price
         spent, rest = split_price(price, [part, 1 - part])
@@ -166,6 +172,11 @@ class SharedOneWays:
             numbered_questions, self.ask.measure([q for _, q in numbered_questions]), strict=True
         ):
             answers[i].append(release)
+        self.answers += [
+            (q.clique, of[0])
+            for q, column, of in zip(marginals, columns, answers, strict=True)
+            if column is None
+        ]
         return tuple(
             of[0] if column is None else self._put_together(column, of)
             for column, of in zip(columns, answers, strict=True)
@@ -211,8 +222,7 @@ class SharedOneWays:
         self.inside[column] = at_worth(look, inside, sigma)
         summed = inside.sum(axis=0), sigma * math.sqrt(len(self.rows))
         values, sigma = _average([summed, *((r.values[0], r.sigma) for r in of_all)])
-        self.of_all[column] = at_worth(answers[-1], values[None], sigma)
-        return self.of_all[column]
+        return at_worth(answers[-1], values[None], sigma)
 
 
 def deepest(price: Price) -> float:

@@ -21,7 +21,7 @@ from sqlpriv.answer.means import Moments
 from sqlpriv.plan.aggregates.rewrites import Recipe
 from sqlpriv.plan.cells.computed_columns import aggregates_in
 from sqlpriv.plan.notices import listing
-from sqlpriv.plan.output_half_widths import uncertain_divisors
+from sqlpriv.plan.output_half_widths import is_correlation, uncertain_divisors
 from sqlpriv.plan.plan import Output
 from sqlpriv.statements import keywords
 from sqlpriv.statements import tree as t
@@ -86,9 +86,10 @@ def few_stated_notes(output: Output, rows: pa.Table, halves: list[int]) -> tuple
 
     Where an interval would reach over all that is possible none is stated, and it holds. So of G
     groups .05 G intervals may fail, all of them among the K that are stated: of these 1 - .05 G / K
-    hold at least, which is less than .85 where K < G / 3. It is those groups whose count, or
-    divisor, noise made look large. (Random cells: .97 of those stated held where .5 to .7 of the
-    groups had none, .91 where .7 to .9 had none, .87 beyond.)
+    hold at least, which is less than .85 where K < G / 3. It is those groups whose divisor noise
+    made look large. (Random cells: .97 of those stated held where .5 to .7 of the groups had none,
+    .91 where .7 to .9 had none, .87 beyond.) What is stated by its rows alone holds there, too
+    (`few_rows`, `quantiles`).
 
     Args:
         output, rows, halves: As of `division_notes`.
@@ -96,9 +97,17 @@ def few_stated_notes(output: Output, rows: pa.Table, halves: list[int]) -> tuple
     names = []
     for at, number in enumerate(halves, len(output.items)):
         stated = rows.num_rows - rows.column(at).null_count
-        if 0 < 3 * stated < rows.num_rows:
+        if 0 < 3 * stated < rows.num_rows and not is_stated_by_rows(output, number):
             names.append(output.names[number])
     return (FEW.format(listing(names)),) if names else ()
+
+
+def is_stated_by_rows(output: Output, number: int) -> bool:
+    """Returns whether the rows of a group alone decide on the half-width of an output."""
+    item = output.items[number]
+    recipes = [output.marginals[0].recipes[i] for i in aggregates_in(item)]
+    is_divided = uncertain_divisors(item) and not is_correlation(item)
+    return not is_divided and not any(r.using and r.kind == "mean" for r in recipes)
 
 
 def without_unknown(recipe: Recipe, estimate: Estimate) -> Estimate:

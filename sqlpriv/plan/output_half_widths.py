@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from sqlpriv.plan.aggregates.calls import Aggregate
 from sqlpriv.plan.aggregates.moment_formulas import at_least_one
@@ -70,12 +70,17 @@ def half_width(item: t.Node, shared: Sequence[SharedReleases] = ()) -> t.Node | 
     width = _width_by_moves(item, shared)
     if width is None:
         return None
-    if isinstance(item, t.Binary) and item.right == at_least_one(item.left):
+    if is_correlation(item):
         return _of_correlation(item, width)
     conditions = [_is_not_zero(divisor, shared) for divisor in uncertain_divisors(item)]
     if not conditions:
         return width
     return t.CaseWhen(((reduce(lambda x, y: t.Binary("and", x, y), conditions), width),))
+
+
+def is_correlation(item: t.Node) -> TypeGuard[t.Binary]:
+    """Returns whether an output is a ratio that is brought into [-1, 1]."""
+    return isinstance(item, t.Binary) and item.right == at_least_one(item.left)
 
 
 def _of_correlation(item: t.Binary, width: t.Node) -> t.Node:

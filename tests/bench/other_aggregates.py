@@ -47,7 +47,7 @@ from support.vaults import decoded
 from sqlpriv.answer import rows
 from sqlpriv.answer.aggregate_columns import cell_figures
 from sqlpriv.answer.cell_engine import POSITION
-from sqlpriv.answer.interval_notes import interval_notes
+from sqlpriv.answer.interval_notes import interval_notes, is_stated_by_rows
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.checked import PreparedMeasurement, parts_of, prepare_measurement
 from sqlpriv.kernel.sql.queries import MACROS, render
@@ -261,7 +261,8 @@ def estimate(planned: Plan, gate: ExactGate, runs: int) -> Asked:
     columns = (values, [widths.get(i, nothing) for i in numbers])
     figures_of_runs, widths_of_runs = (np.stack(c, -1).reshape(runs, -1, len(c)) for c in columns)
     stated = np.isfinite(widths_of_runs).mean(axis=1)
-    is_few = (stated > 0) & (stated < 1 / 3)  # as `few_stated_notes` says
+    chosen = [not is_stated_by_rows(output, number) for number in numbers]
+    is_few = (stated > 0) & (stated < 1 / 3) & chosen  # as `few_stated_notes` says
     return Asked(figures_of_runs, widths_of_runs, np.array(noted)[:, None] | is_few)
 
 

@@ -29,6 +29,7 @@ def run(source: Path, vault: Path, script: Path, confirmed: bool) -> None:
 
     loads = source.is_dir() or source.suffix.lower() not in VAULTS
     files = data_files(source) if loads else []
+    unread: tuple[Path, ...] = ()
     for folder in (vault.parent, script.parent):
         if not folder.is_dir():
             raise click.UsageError(f"there is no folder {folder}: make it first, with mkdir -p.")
@@ -41,7 +42,7 @@ def run(source: Path, vault: Path, script: Path, confirmed: bool) -> None:
     if loads:
         with folder_aside(vault) as folder:
             built = folder / vault.name
-            load_files(built, files)
+            unread = load_files(built, files)
             text = _propose_for(built)
             sync(built)
             _refuse_existing(vault)  # another process may have made it meanwhile
@@ -52,7 +53,16 @@ def run(source: Path, vault: Path, script: Path, confirmed: bool) -> None:
         _write_whole(script, text)
     click.echo(text)
     click.echo(f"These statements are in {script}. Nothing is declared yet.", err=True)
-    if not confirmed and sys.stdin.isatty():
+    if unread:
+        named = ", ".join(file.name for file in unread)
+        click.echo(
+            f"{named} could not be read, and may say whose rows those of other tables are: mend"
+            f" that, remove {vault} and {script}, and propose anew; or run the statements as they"
+            " are.",
+            err=True,
+        )
+        confirmed = False
+    elif not confirmed and sys.stdin.isatty():
         click.echo(
             "What is declared is public. Edit the file first, in another window, if you like.",
             err=True,

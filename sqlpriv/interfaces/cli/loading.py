@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+import sqlpriv
 from sqlpriv.kernel.sql.quoting import literal, name
 
 if TYPE_CHECKING:
@@ -35,6 +36,13 @@ READERS = {
     ".jsonl": "read_json",
 }
 """How a file is named at its end → DuckDB's function for it. Texts may be compressed by gzip."""
+NOTHING_TO_PROPOSE = (
+    "there is nothing to propose from. Put rows below its head; or make a table that is filled"
+    " later, and declare it from what its form says: CREATE TABLE visits (patient BIGINT, cost"
+    " INTEGER); ALTER TABLE visits SET PRIVACY (KEY (patient), BOUND (rows_per_unit = 5), COLUMN"
+    " cost BETWEEN (0, 1500) NOT NULL, BUDGET (epsilon = 3, delta = 1e-9))"
+)
+"""What an owner may do with a file that holds a table's head alone."""
 _SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers")
 _STATISTICS = (".sav", ".dta", ".sas7bdat", ".xpt", ".rds", ".rdata")
 
@@ -48,7 +56,7 @@ def data_files(source: Path) -> list[Path]:
         UsageError: There is none, or two would be one table.
     """
     there = sorted(source.iterdir()) if source.is_dir() else [source]
-    files = [file for file in there if _format_of(file) in READERS]
+    files = [file for file in there if _format_of(file) in READERS and not file.is_dir()]
     remedies = [remedy for file in there if (remedy := _remedy_for(file))]
     if not files:
         suffixes = ", ".join(READERS)
@@ -142,24 +150,50 @@ def _lock_folder(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def load_files(vault: Path, files: Sequence[Path]) -> None:
+def load_files(vault: Path, files: Sequence[Path]) -> tuple[Path, ...]:
     """Loads files into a new vault.
 
+    Returns:
+        The files that could not be read. They are named on stderr, as are those without rows, and
+        the others are loaded.
+
     Raises:
-        UsageError: No file has rows. One of several that has none is left out, and named.
+        UsageError: No file is loaded.
     """
     from sqlpriv.session.session import Session
 
+    empty, unread = list[Path](), dict[Path, str]()
     with Session(vault, role="owner") as session:
-        has_rows = [load(session, file) for file in files]
-    if not any(has_rows):
-        names = ", ".join(str(file) for file in files)
-        raise click.UsageError(f"{names} holds no rows: there is nothing to propose from.")
-    for file, is_loaded in zip(files, has_rows, strict=True):
-        if not is_loaded:
-            click.echo(f"{file.name} holds no rows: it is left out", err=True)
-            continue
-        click.echo(f"loaded {file.name} into {vault.name} as {table_name(file)}", err=True)
+        for file in files:
+            try:
+                has_rows = load(session, file)
+            except (click.UsageError, sqlpriv.Error, OSError) as error:
+                unread[file] = _reason(file, error)
+                session.execute(f"DROP TABLE IF EXISTS {name(table_name(file))}")
+                continue
+            if has_rows:
+                table = table_name(file)
+                click.echo(f"loaded {file.name} into {vault.name} as {table}", err=True)
+            else:
+                empty.append(file)
+    if len(empty) + len(unread) == len(files):
+        holds = [f"{', '.join(map(str, empty))} holds no rows: {NOTHING_TO_PROPOSE}"] * bool(empty)
+        raise click.UsageError("\n".join([*unread.values(), *holds]))
+    for file in empty:
+        click.echo(f"{file.name} holds no rows: it is left out", err=True)
+    for reason in unread.values():
+        click.echo(f"left out: {reason}", err=True)
+    return tuple(unread)
+
+
+def _reason(file: Path, error: Exception) -> str:
+    """Returns why a file was not read, in one paragraph that names the file."""
+    if isinstance(error, click.UsageError):
+        return error.message
+    if isinstance(error, OSError):
+        return f"{file} cannot be read: {error.strerror}."
+    text = str(error).partition("\n\nLINE ")[0].strip()  # the statement is none of the user's
+    return f"{file} cannot be read: {text.removeprefix('Invalid Input Error: ')}"
 
 
 def fetch_rows(session: Session, sql: str) -> list[tuple[object, ...]]:

@@ -154,6 +154,15 @@ def _same_type(column: ColumnProfile, key: ColumnProfile) -> bool:
     return column.type == key.type or are_integers is not None
 
 
+def plain_name(column: str) -> str:
+    """Returns the letters and digits of a name: two files may write one name in two ways.
+
+    >>> plain_name("Person-ID"), plain_name("PersonId"), plain_name("person_id")
+    ('personid', 'personid', 'personid')
+    """
+    return re.sub(r"[\W_]+", "", column).lower()
+
+
 def _same_name(column: str, key: str, parent: str) -> bool:
     """Returns whether a column's name says that it refers to a table's key.
 
@@ -161,14 +170,16 @@ def _same_name(column: str, key: str, parent: str) -> bool:
     [True, True, False]
     >>> _same_name("o_custkey", "c_custkey", "customer"), _same_name("patient", "id", "patients")
     (True, True)
+    >>> _same_name("person_id", "Person-ID", "personen_2025")
+    True
     """
-    left, right = column.lower(), key.lower()
-    stem = parent.lower().rstrip("s")
-    bare = [re.sub(r"^[a-z]{1,2}_", "", part) for part in (left, right)]
+    left, right = plain_name(column), plain_name(key)
+    stem = plain_name(parent).rstrip("s")
+    bare = [re.sub(r"^[a-z]{1,2}_", "", part.lower()) for part in (column, key)]
     by_name = left == right and right not in ("id", "key", "no", "code")
     return (
         by_name
         or (bare[0] == bare[1] and len(bare[0]) > 4)
-        or left in (f"{stem}_{right}", f"{stem}{right}")
-        or (left == stem and right in ("id", f"{stem}_id", f"{stem}id"))
+        or left == f"{stem}{right}"
+        or (left == stem and right in ("id", f"{stem}id"))
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sqlpriv.kernel.sql.quoting import name
-from sqlpriv.session.proposals.table_links import TableLink, root_of, unit_rows_text
+from sqlpriv.session.proposals.table_links import TableLink, plain_name, root_of, unit_rows_text
 from sqlpriv.session.proposals.table_profiles import Fetch, TableProfile
 from sqlpriv.statements import written_name
 from sqlpriv.system.count_text import count_text
@@ -81,7 +81,7 @@ def shared_unit_remarks(
         theirs = other.unit_column()
         if other.table >= profile.table or other.table in links or theirs is None:
             continue
-        if theirs.name.lower() != unit.name.lower():
+        if plain_name(theirs.name) != plain_name(unit.name):
             continue
         lines.append(
             f"-- {column} is the unit of {other.table}, too. If it names the same people there, two"
@@ -94,8 +94,8 @@ def shared_unit_remarks(
             )
             continue
         rows = " UNION ".join(
-            f"SELECT {column} FROM {written_name(t)} WHERE {column} IS NOT NULL"
-            for t in (other.table, profile.table)
+            f"SELECT {c} FROM {written_name(t)} WHERE {c} IS NOT NULL"
+            for t, c in ((other.table, written_name(theirs.name)), (profile.table, column))
         )
         lines += [
             "-- To have one, make a table of them, to which both are linked, and propose anew:",

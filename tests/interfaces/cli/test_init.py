@@ -617,3 +617,64 @@ def test_a_wide_table_is_looked_at_by_few_columns_at_once() -> None:
         profile = profile_table(fetch, "wide")
     assert [c.distinct for c in profile.columns] == [n + 2 for n in range(70)]
     assert max(sql.count("DISTINCT") for sql in queries) <= 20
+
+
+def test_files_that_cannot_be_read_are_left_out_and_the_others_loaded(tmp_path: Path) -> None:
+    """One broken file stopped a folder of thirty; what stood there was DuckDB's text with the
+    statement that init had written."""
+    folder, vault = tmp_path / "ward", tmp_path / "ward.duckdb"
+    (folder / "sub.csv").mkdir(parents=True)
+    (folder / "gone.csv").symlink_to(folder / "nowhere")
+    (folder / "broken.parquet").write_bytes(b"PAR1 no")
+    write_csv(folder / "cut.json", '{"a": 1}\n{"a":')
+    write_csv(folder / "uneven.csv", "id,age\n" + "1,2\n" * 40 + "3,4,5\n" + "1,2\n" * 40)
+    write_csv(folder / "visits.csv", "id,age\n" + "".join(f"{i},{i % 9}\n" for i in range(99)))
+    done = run(folder, "--vault", vault, "--yes")
+    assert done.exit_code == 0, done.output
+    said = [x for x in done.stderr.splitlines() if x.startswith("left out: ")]
+    assert [x.removeprefix(f"left out: {folder}/").partition(" ")[0] for x in said] == [
+        "broken.parquet",
+        "cut.json",
+        "gone.csv",
+        "uneven.csv",
+    ]
+    assert "LINE 1" not in done.output
+    assert "sub.csv" not in done.output
+    assert "ALTER TABLE visits SET PU;" in done.stdout
+    # a table that was not read may say whose the rows of the others are
+    assert "could not be read, and may say whose rows" in done.stderr
+    with Session(vault, role="owner") as owner:
+        assert owner.execute("SHOW PRIVACY TABLES").table["status"].to_pylist() == ["undeclared"]
+        assert owner.execute("SELECT table_name FROM duckdb_tables()").table.num_rows == 1
+
+
+def test_a_file_that_cannot_be_read_is_named_and_leaves_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "broken.parquet"
+    file.write_bytes(b"PAR1 no")
+    done = run(file, "--vault", tmp_path / "a.duckdb")
+    assert (done.exit_code, "LINE 1" in done.output) == (2, False)
+    assert f"{file} cannot be read: File" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["broken.parquet"]
+
+
+def test_what_to_do_with_a_head_without_rows_declares_a_table(tmp_path: Path) -> None:
+    """What the hint says is run: nothing said what an owner of an empty table can do."""
+    done = run(write_csv(tmp_path / "a.csv", "patient,cost\n"), "--vault", tmp_path / "a.duckdb")
+    (hint,) = (x for x in done.stderr.splitlines() if "holds no rows" in x)
+    with Session(tmp_path / "later.duckdb", role="owner") as owner:
+        for statement in hint.partition("its form says: ")[2].split("; "):
+            owner.execute(statement)
+        assert owner.execute("SHOW PRIVACY TABLES").table["status"].to_pylist() == ["private"]
+
+
+def test_one_name_in_two_spellings_is_a_link(tmp_path: Path) -> None:
+    """Two tables of the same people had a budget each, since one file says Person-ID."""
+    folder = tmp_path / "town"
+    folder.mkdir()
+    people = "".join(f"P{i};{i % 90}\n" for i in range(400))
+    write_csv(folder / "personen 2025.csv", "Person-ID;Age\n" + people, "utf-8-sig")
+    rows = "".join(f"{i},P{i * 7 % 400},{i % 70}\n" for i in range(900))
+    write_csv(folder / "visits.csv", "vid,person_id,cost\n" + rows)
+    lines = run(folder, "--vault", tmp_path / "town.duckdb", "--yes").stdout.splitlines()
+    target = 'personen_2025("Person-ID")'
+    assert f"ALTER TABLE visits ADD PRIVACY_LINK (person_id) REFERENCES {target};" in lines

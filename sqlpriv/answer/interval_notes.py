@@ -59,9 +59,13 @@ WITHIN_NOISE = (
     "{} is within its ± of 0 in {} of {}, which may have no rows: ask for wider keys, or a higher "
     "price"
 )
-RULES = (LONG_TAILS, UNSEEN, *dict.fromkeys(UNKNOWN.values()), HIDDEN, ON_AVERAGE)
+FEWER_VALUES = (
+    "nothing is known of {}: ± is longer than that; ask for a higher price, or for COUNT(*) with "
+    "GROUP BY the column, which tells which values occur"
+)
+RULES = (LONG_TAILS, UNSEEN, *dict.fromkeys(UNKNOWN.values()), FEWER_VALUES, HIDDEN, ON_AVERAGE)
 """What a note says of the aggregates that are listed in it, the worst first."""
-NOTED = (*UNKNOWN, "sum")
+NOTED = (*UNKNOWN, "sum", "count")
 
 
 def division_notes(output: Output, rows: pa.Table, halves: list[int]) -> tuple[str, ...]:
@@ -181,6 +185,9 @@ def _rules_met(name: str, pairs: list[tuple[Recipe, Moments]]) -> Iterator[tuple
         yield LONG_TAILS, name
     if any(r.pooled for r, _ in pairs):
         yield ON_AVERAGE, name
+    most = pairs[0][0].most_values
+    if most is not None and any(np.any(means.cells(r, m).half_widths >= most) for r, m in pairs):
+        yield FEWER_VALUES, f"{name} (at most {most:,})"
     if unseen := max(most_unseen(r, m) for r, m in pairs):
         yield UNSEEN, f"{name} by {unseen:.3g}"
     estimates = [(r, means.cells(r, m)) for r, m in pairs if not r.pooled]

@@ -128,3 +128,30 @@ def test_groups_whose_counts_are_noise_are_counted(few: int, said: bool) -> None
     moments = {recipe: Moments(counts[None], zero[None], zero[None], 1.0, 0.0, 0.0, 2.0)}
     notes = "; ".join(interval_notes(output, moments))
     assert ("n is within its ± of 0 in 3 of 5 groups" in notes) == said
+
+
+@pytest.mark.parametrize(
+    ("values", "epsilon", "said"),
+    [
+        ("sex", 0.05, True),  # three values and ± 79
+        ("sex % 2", 0.05, True),
+        ("sex", 12, False),
+        ("id % 900", 0.05, False),  # 900 values
+    ],
+)
+def test_a_count_of_values_that_is_noise_alone_says_so(
+    tmp_path: Path, values: str, epsilon: float, said: bool
+) -> None:
+    """-6 ± 492 stood for how many of 101 declared values occur, without a word."""
+    with Session(tmp_path / "people.duckdb", role="owner") as owner:
+        owner.execute(ROWS.format(rows=2_000))
+        answer = owner.execute(
+            f"SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = {epsilon})"
+            f" COUNT(DISTINCT {values}) AS k FROM people"
+        )
+        strata = owner.execute(
+            f"SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = {epsilon / 2})"
+            f" sex, COUNT(DISTINCT {values}) AS k FROM people STRATIFY BY sex"
+        )
+    for result in (answer, strata):
+        assert ("nothing is known of k (at most " in result.message) == said, result.message

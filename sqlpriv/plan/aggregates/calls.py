@@ -30,6 +30,7 @@ from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.facts.conditions import truths_as_numbers, whole_identities
 from sqlpriv.plan.expressions.facts.dates import number_of_moment
 from sqlpriv.plan.expressions.facts.public_engine import is_function
+from sqlpriv.plan.expressions.facts.value_facts import Shape
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.statements import default_name
 from sqlpriv.statements import tree as t
@@ -58,6 +59,7 @@ class Aggregate:
         zoned: Whether `of` is a TIMESTAMPTZ, of a quantile.
         digits: Of a sum or a quantile of whole numbers or decimals: those behind the point.
         using: The estimator that `AVG(x USING …)` or `SUM(x USING …)` forces, `pooled`, or ''.
+        most_values: How many different values `of` can have at most, of COUNT(DISTINCT …).
     """
 
     kind: str
@@ -74,6 +76,7 @@ class Aggregate:
     units: bool = False
     digits: int | None = None
     zoned: bool = False
+    most_values: int | None = None
 
 
 def is_aggregate(node: t.Node) -> bool:
@@ -122,8 +125,11 @@ def read_aggregate(call: t.FunctionCall, binder: Binder) -> Aggregate:
         kind = "count" if names_unit else "distinct"
         if call_filter is not None:
             of = _apply_filter(call_filter, of, binder)
-        type_ = binder.shape(call, of).type
-        return Aggregate(kind, of, type_, nullable=True, units=bool(names_unit))
+        shape = binder.shape(call, of)
+        most = None if names_unit else _most_values(shape)
+        return Aggregate(
+            kind, of, shape.type, nullable=True, units=bool(names_unit), most_values=most
+        )
     if call_filter is not None:
         of = _apply_filter(call_filter, of, binder)
     if of is None:
@@ -166,6 +172,15 @@ def _read_level(call: t.FunctionCall, arg: t.Node, of: a.Expr, binder: Binder) -
         digits=shape.scale if ranked else None,
         zoned=bool(shape.zoned),
     )
+
+
+def _most_values(shape: Shape) -> int | None:
+    """Returns how many different values an expression can have at most, NULL not counted."""
+    if shape.values is not None:
+        return len(set(shape.values) - {None})
+    if shape.type is Type.INTEGER and shape.lower is not None and shape.upper is not None:
+        return int(shape.upper - shape.lower) + 1
+    return None
 
 
 def _identified_by(args: Sequence[t.Node], binder: Binder) -> frozenset[str]:

@@ -79,6 +79,7 @@ class Recipe:
         digits: Of a sum or a quantile of whole numbers or decimals: those behind the point.
         pooled: Whether the strata's means are drawn together once they are released.
         whole_numbers: Whether x, of which the mean or the sum is taken, is a whole number.
+        most_values: Of a count of different values: how many there can be.
     """
 
     kind: str
@@ -99,6 +100,7 @@ class Recipe:
     pooled: bool = False
     digits: int | None = None
     zoned: bool = False
+    most_values: int | None = None
 
     @property
     def queries(self) -> tuple[a.Asked, ...]:
@@ -140,9 +142,10 @@ def expand_distinct(aggregate: Aggregate, cells: GroupedRows) -> Recipe:
     """COUNT(DISTINCT x) → Distinct(of = x); with strata one more over all of them."""
     assert aggregate.of is not None  # as `calls.read_aggregate` sees to
     whole = a.Distinct(cells.source, (), cells.keys, aggregate.of)
+    most = aggregate.most_values
     if not cells.strata:
-        return Recipe("count", whole)
-    return Recipe("count", replace(whole, strata=cells.strata), whole=whole)
+        return Recipe("count", whole, most_values=most)
+    return Recipe("count", replace(whole, strata=cells.strata), whole=whole, most_values=most)
 
 
 def expand_sum(aggregate: Aggregate, cells: GroupedRows) -> Recipe:

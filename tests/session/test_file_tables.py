@@ -14,7 +14,14 @@ import psycopg
 import pytest
 
 import sqlpriv
-from sqlpriv.errors import DeclarationError, Error, OperationalError, ProgrammingError, ReadFailed
+from sqlpriv.errors import (
+    DeclarationError,
+    Error,
+    OperationalError,
+    ProgrammingError,
+    ReadFailed,
+    Refused,
+)
 from sqlpriv.kernel import reader
 from sqlpriv.kernel.reader import Reader
 from sqlpriv.kernel.rows_in_files import Listed
@@ -574,3 +581,46 @@ def test_an_owner_is_told_that_spark_is_not_there(tmp_path: Path) -> None:
         owner.execute("ALTER TABLE people SET PRIVACY BOUND (rows_per_unit = 1)")
         with pytest.raises(OperationalError, match=f"Spark cannot be reached at {url}"):
             owner.execute("ALTER TABLE people SET PU")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "ALTER TABLE people RENAME COLUMN sex TO gender",
+        "ALTER TABLE people ADD COLUMN x INTEGER",
+        'ALTER TABLE people ADD PRIMARY KEY ("id")',
+        "INSERT INTO people SELECT * FROM people",
+        "UPDATE people SET sex = 1",
+        "DELETE FROM people",
+        "TRUNCATE people",
+        "CREATE INDEX i ON people (sex)",
+        "COPY people FROM 'people.csv'",
+    ],
+)
+def test_changes_of_rows_in_place_say_what_to_do(session: Session, change: str) -> None:
+    """It said "Can only modify view", of what an owner made by CREATE TABLE."""
+    session.execute("CREATE TABLE people FROM PARQUET ('a.parquet', 'b''s.parquet')")
+    with pytest.raises(ProgrammingError) as caught:
+        session.execute(change)
+    assert "CREATE TABLE people_here AS FROM people" in str(caught.value)
+    session.execute("CREATE TABLE people_here AS FROM people")  # what the hint says
+
+
+def test_a_folder_and_a_column_that_differs_are_named(session: Session, tmp_path: Path) -> None:
+    with pytest.raises(Refused) as caught:
+        session.execute(f"CREATE TABLE far FROM PARQUET '{tmp_path}'")
+    assert f"it is a folder; its files are '{tmp_path}/*.parquet'" in str(caught.value.hint)
+    parquet(tmp_path / "july.parquet", "SELECT 1 AS id, 2.5::DOUBLE AS cost")
+    for last, said in (
+        ("3.5::DECIMAL(2,1) AS cost", "cost DECIMAL(2,1) where july.parquet has cost DOUBLE"),
+        ("2.5::DOUBLE AS price", "price DOUBLE where july.parquet has cost DOUBLE"),
+        ("2.5::DOUBLE AS cost, 1 AS n", "n INTEGER where july.parquet has no column"),
+    ):
+        parquet(tmp_path / "later.parquet", f"SELECT 1 AS id, {last}")
+        files = f"'{tmp_path}/july.parquet', '{tmp_path}/later.parquet'"
+        refused(
+            session,
+            f"CREATE TABLE t FROM PARQUET ({files})",
+            DeclarationError,
+            f"has {said}; write",
+        )

@@ -130,7 +130,7 @@ def _statement(c: TokenCursor) -> cmd.Statement:
         return plain.describe(c)
     if word in plain.CHANGES:
         return plain.change(c)
-    hint = meant_among(word, _HEADS) + "as SELECT, CREATE, ALTER, SHOW, EXPLAIN and PUBLISH do"
+    hint = meant_among(word, _HEADS) + "SELECT, CREATE, ALTER, SHOW, EXPLAIN and PUBLISH do"
     raise c.refuse(f"{c.peek().shown} does not begin a statement", hint)
 
 

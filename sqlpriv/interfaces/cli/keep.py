@@ -21,13 +21,19 @@ def backup(vault: Path, folder: Path) -> None:
     without its ledger is undeclared, and an older ledger forgets what was spent. Analysts may
     go on asking meanwhile.
     """
-    from sqlpriv.session.commands.backup import back_up
+    from sqlpriv.session.commands.backup import back_up, folders_of_files
 
     try:
         names = back_up(vault, folder)
+        elsewhere = folders_of_files(folder / vault.name)
     except sqlpriv.Error as error:
         fail(error)
     click.echo(f"copied {', '.join(names)} to {folder}", err=True)
+    if elsewhere:
+        click.echo(
+            f"not copied: the files of tables that are read in place, in {', '.join(elsewhere)}",
+            err=True,
+        )
 
 
 @click.command()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shutil
+import textwrap
 import time
 import traceback
 from collections.abc import Callable, Sequence
@@ -20,6 +22,8 @@ from sqlpriv.session.session import Catalog
 from sqlpriv.session.session_like import SessionLike
 
 WELCOME = "sqlpriv {version} · {vault} as {role} {principal} · .help for help, .quit to leave"
+LONGEST_PROMPT = 40
+"""Characters: two budgets took 48 of a terminal's 80 columns, and each statement wrapped."""
 _WATCH = re.compile(r"\\watch\b[^;']*;?\s*$")
 
 
@@ -114,6 +118,8 @@ class Shell:
     def complain(self, text: str) -> None:
         """Prints an error; a pipe's exit code will be 1."""
         self._failed = True
+        if self._err.isatty():
+            text = _wrap_hint(text, shutil.get_terminal_size().columns)
         print(text, file=self._err, flush=True)
 
     def catalog(self) -> Catalog:
@@ -121,13 +127,19 @@ class Shell:
         return self.session.catalog()
 
     def prompt(self) -> str:
-        """Returns the prompt, with what is left of each budget: `people ε 2.41/3.00> `."""
+        """Returns the prompt, with what is left of each budget: `people ε 2.41/3.00> `.
+
+        Where that would be long it names the budget of which the smallest part is left.
+        """
         try:
             budgets = self.session.budgets()
         except errors.Error:
             budgets = ()
         # Rounded down, so that the prompt never promises more than there is.
         parts = [f"{table} ε {_down(left)}/{total:.2f}" for table, left, total in budgets]
+        if len(parts) > 1 and len(" · ".join(parts)) > LONGEST_PROMPT:
+            shares = [left / total for _, left, total in budgets]
+            parts = [f"{parts[shares.index(min(shares))]} · {len(parts) - 1} more"]
         return f"{' · '.join(parts) or 'sqlpriv'}> "
 
     def _statements(self, text: str) -> None:
@@ -195,6 +207,24 @@ def is_finished(text: str, dialect: str = "duckdb") -> bool:
     if not text.strip() or is_command(text) or _WATCH.search(text):
         return True
     return complete(text, dialect)
+
+
+def _wrap_hint(text: str, width: int) -> str:
+    """Returns an error whose hint breaks between words where the terminal ends.
+
+    Args:
+        text: As `explain_error` returns it.
+        width: Columns of the terminal.
+
+    >>> print(_wrap_hint("Refused: no\\nHint: did you mean age? its columns are: id", 26))
+    Refused: no
+    Hint: did you mean age?
+      its columns are: id
+    """
+    before, hint, rest = text.rpartition("\nHint: ")
+    if not hint or "\n" in rest:
+        return text
+    return before + "\n" + textwrap.fill(f"Hint: {rest}", width, subsequent_indent="  ")
 
 
 def _bug(error: Exception) -> str:

@@ -40,6 +40,17 @@ UNION ALL SELECT table_name, table_name, index_name FROM duckdb_indexes() WHERE 
 ORDER BY ALL"""
 _DEPENDENCY_SIGNS = ("depend on it", "depends on it", "main key table of", "foreign key constraint")
 """What DuckDB's errors say where a foreign key or an index keeps a table as it is."""
+_VIEW_SIGNS = (
+    "modify view",
+    "is not an table",
+    "base table",
+    "on `View`",
+)
+"""What DuckDB's errors say where a statement would change a view."""
+_VIEW_REMEDY = (
+    "\nHint: a view, and a table that is read in place, can be renamed and dropped alone. Write its"
+    " files anew, or hold its rows here: CREATE TABLE people_here AS FROM people, and declare that"
+)
 _ATTACHED = "SELECT database_name FROM duckdb_databases() WHERE path IS NOT NULL"
 Parameters = Sequence[Any] | Mapping[str, Any] | None
 
@@ -96,6 +107,8 @@ class OwnerEngine:
         try:
             table = run(engine, text, parameters)
         except ProgrammingError as error:
+            if any(sign in str(error) for sign in _VIEW_SIGNS):
+                raise ProgrammingError(f"{error}{_VIEW_REMEDY}") from error
             if not any(sign in str(error) for sign in _DEPENDENCY_SIGNS):
                 raise
             raise ProgrammingError(f"{error}{self._dependency_remedy(engine, text)}") from error

@@ -21,9 +21,12 @@ from typing import Any
 import duckdb
 
 from sqlpriv.errors import OperationalError, VaultBusy
+from sqlpriv.kernel.rows_in_files import files_of
+from sqlpriv.kernel.sql.quoting import literal
 from sqlpriv.session.commands.ledger_place import close_for_good, refuse_pointer
 from sqlpriv.system.count_text import count_text
 from sqlpriv.system.database_files import refuse_other_file
+from sqlpriv.system.quiet_engine import open_engine
 from sqlpriv.system.whole_files import into_place, sync
 
 MANIFEST = "manifest.json"
@@ -82,6 +85,15 @@ def back_up(vault: Path, folder: Path) -> tuple[str, ...]:
         sync(folder / MANIFEST)
         sync(folder)
     return tuple(files)
+
+
+def folders_of_files(vault: Path) -> tuple[str, ...]:
+    """Returns the folders of the files that tables of a vault read in place: a backup of the vault
+    does not hold them."""
+    with closing(open_engine()) as engine:
+        engine.execute(f"ATTACH {literal(str(vault))} AS vault (READ_ONLY)")
+        paths = [path for listed in files_of(engine).values() for path in listed.paths]
+    return tuple(dict.fromkeys(str(Path(path).parent) for path in paths))
 
 
 def restore(folder: Path, vault: Path, older: bool = False) -> tuple[str, ...]:

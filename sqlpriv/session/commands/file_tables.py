@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from glob import glob
+from itertools import zip_longest
 from pathlib import Path
 
 from sqlpriv.errors import DeclarationError, ProgrammingError, Refused
@@ -98,9 +99,27 @@ def check_layouts(create: cmd.CreateFileTable, paths: Sequence[str], owner: Owne
         )
     if owner.read_rows(LAYOUTS.format(f"[{', '.join(map(literal, paths))}]")) != [(1,)]:
         raise DeclarationError(
-            f"the files of {create.table} differ in the names or types of their columns; write"
+            f"the files of {create.table} differ in the names or types of their columns"
+            f"{_differing_column(paths, owner)}; write"
             " those that differ anew: COPY (SELECT … FROM 'old.parquet') TO 'new.parquet'"
         )
+
+
+def _differing_column(paths: Sequence[str], owner: OwnerEngine) -> str:
+    """Returns the first file whose columns are not those of the first, and the first such column;
+    '' where DuckDB reads all of them alike, and they are stored in other ways."""
+
+    def columns(path: str) -> list[str]:
+        rows = owner.read_rows(f"DESCRIBE SELECT * FROM read_parquet({literal(path)})")
+        return [f"{row[0]} {row[1]}" for row in rows]
+
+    first = columns(paths[0])
+    for path in paths[1:]:
+        for mine, theirs in zip_longest(first, columns(path), fillvalue="no column"):
+            if mine != theirs:
+                names = Path(path).name, Path(paths[0]).name
+                return f": {names[0]} has {theirs} where {names[1]} has {mine}"
+    return ""
 
 
 def check_values(create: cmd.CreateFileTable, paths: Sequence[str], owner: OwnerEngine) -> None:
@@ -210,6 +229,8 @@ def matching_files(create: cmd.CreateFileTable) -> list[str]:
         files = [str(Path(p).resolve()) for p in matches if Path(p).is_file()]
         if not files:
             hint = f"looked in {Path.cwd()}; a folder's files are 'folder/*.parquet'"
+            if Path(pattern).expanduser().is_dir():
+                hint = f"it is a folder; its files are '{pattern.rstrip('/')}/*.parquet'"
             if "://" in pattern:
                 hint = "files are of this machine: copy them here, or mount what holds them"
             raise Refused.at(create.pos, f"there is no file {pattern}", hint)

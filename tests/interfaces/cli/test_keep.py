@@ -185,3 +185,15 @@ def test_a_budgets_messages_say_what_to_write(vault: Path, tmp_path: Path) -> No
     page = run("report", vault, "--to", tmp_path / "page.pdf")
     assert page.exit_code == 2
     assert "page.html" in page.output
+
+
+def test_files_that_a_backup_does_not_hold_are_named(vault: Path, tmp_path: Path) -> None:
+    """A backup of a vault whose rows lie in Parquet files has none of them, and did not say so."""
+    (tmp_path / "lake").mkdir()
+    assert "not copied" not in run("backup", vault, tmp_path / "first").output
+    with sqlpriv.connect(vault, role="owner") as owner:
+        owner.execute(f"COPY people TO '{tmp_path}/lake/people.parquet'")
+        owner.execute(f"CREATE TABLE far FROM PARQUET '{tmp_path}/lake/*.parquet'")
+    done = run("backup", vault, tmp_path / "second")
+    assert done.exit_code == 0, done.output
+    assert f"tables that are read in place, in {tmp_path / 'lake'}" in done.output

@@ -364,3 +364,14 @@ def test_the_history_is_its_owners_alone(tmp_path, monkeypatch):
 
 def test_nothing_is_coloured_in_a_pipe():
     assert "\x1b" not in piped("SELECT 1;", script={"SELECT 1": NOISED})[1]
+
+
+def test_a_prompt_of_many_budgets_leaves_room_to_write(monkeypatch):
+    """Two budgets took 48 of 80 columns: each statement wrapped."""
+    session = ScriptedSession(left=2.0)
+    accounts = (("personen_2025", 2.781, 3.0), ("hospital_visits", 0.5, 3.0), ("staff", 1.0, 1.0))
+    monkeypatch.setattr(session, "budgets", lambda: accounts)
+    shell = Shell(session, io.StringIO(), io.StringIO())
+    assert shell.prompt() == "hospital_visits ε 0.50/3.00 · 2 more> "
+    monkeypatch.setattr(session, "budgets", lambda: (("a", 2.0, 3.0), ("b", 1.0, 3.0)))
+    assert shell.prompt() == "a ε 2.00/3.00 · b ε 1.00/3.00> "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sqlpriv.errors import meant_among
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.facts.conditions import identities
@@ -29,7 +30,9 @@ def read_table(table: t.Table, contracts: Contracts, naming: Naming) -> Rows:
         raise refuse(
             place,
             f'there is no table "{table.name}" in this vault',
-            "released tables are queried alone, at no cost",
+            f"{meant_among(table.name, [c.table for c in contracts.values() if not c.hidden])}"
+            "SHOW PRIVACY TABLES lists those that can be joined; a released table is asked alone,"
+            " at no cost",
         )
     if contract.unit is None and not contract.public:
         raise refuse(

@@ -169,6 +169,8 @@ def _within_noise(output: Output, moments_by_recipe: Mapping[Recipe, Moments]) -
             if recipe.kind != "count" or recipe not in moments_by_recipe:
                 continue
             counts = means.cells(recipe, moments_by_recipe[recipe])
+            if _is_noise_alone(recipe, counts):  # FEWER_VALUES tells that, and why
+                continue
             within = int((np.abs(counts.values) <= counts.half_widths).sum())
             if 2 * within > counts.values.size > 1:
                 groups = _groups(counts.values.size)
@@ -185,9 +187,8 @@ def _rules_met(name: str, pairs: list[tuple[Recipe, Moments]]) -> Iterator[tuple
         yield LONG_TAILS, name
     if any(r.pooled for r, _ in pairs):
         yield ON_AVERAGE, name
-    most = pairs[0][0].most_values
-    if most is not None and any(np.any(means.cells(r, m).half_widths >= most) for r, m in pairs):
-        yield FEWER_VALUES, f"{name} (at most {most:,})"
+    if any(_is_noise_alone(r, means.cells(r, m)) for r, m in pairs):
+        yield FEWER_VALUES, f"{name} (at most {pairs[0][0].most_values:,})"
     if unseen := max(most_unseen(r, m) for r, m in pairs):
         yield UNSEEN, f"{name} by {unseen:.3g}"
     estimates = [(r, means.cells(r, m)) for r, m in pairs if not r.pooled]
@@ -197,6 +198,13 @@ def _rules_met(name: str, pairs: list[tuple[Recipe, Moments]]) -> Iterator[tuple
     zeros = sum(int(_zeros_of_noise(r, estimate).sum()) for r, estimate in estimates)
     if zeros and kind in ("variance", "stddev"):
         yield HIDDEN, f"{name} in {_groups(zeros)}"
+
+
+def _is_noise_alone(recipe: Recipe, counts: Estimate) -> bool:
+    """Returns whether a count of different values has a half-width as long as the most it can be,
+    in any cell."""
+    most = recipe.most_values
+    return most is not None and bool(np.any(counts.half_widths >= most))
 
 
 def most_unseen(recipe: Recipe, m: Moments) -> float:

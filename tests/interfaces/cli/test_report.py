@@ -76,7 +76,7 @@ def page(tmp_path: Path) -> Page:
 def test_the_page_says_who_is_protected_what_was_spent_and_who_asked(page: Page) -> None:
     assert page.open == []
     for words in (
-        "people: private. Every single id is protected, and one row of each count.",
+        "people: private. Every single id is protected, and one row of each counts.",
         "visits: private. Every single id of people is protected, and at most 3 rows of each",
         "codes: public",
         "secrets: closed",

@@ -96,14 +96,14 @@ def _status_text(table: Row) -> str:
     if table["status"] != "private":
         return "closed: nothing is declared, so analysts are refused."
     rows, groups = table["rows_per_unit"], table["groups_per_unit"]
-    most = "one row" if rows == 1 else f"at most {rows} rows"
+    most, count = ("one row", "counts") if rows == 1 else (f"at most {rows} rows", "count")
     inside = f" in each of at most {groups} groups" if groups > 1 else ""
     whose = f"{table['privacy_key']}" + (
         f" of {table['unit_table']}" if table["unit_table"] != table["table"] else ""
     )
     return (
         f"private. Every single <b>{escape(whose)}</b> is protected, and {most} of each"
-        f" count{inside}. Answers are noised; rows never leave."
+        f" {count}{inside}. Answers are noised; rows never leave."
     )
 
 

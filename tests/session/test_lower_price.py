@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from support.exact_people import planned
 
 from sqlpriv.answer.means import Moments
+from sqlpriv.answer.rounds import adaptive_means
 from sqlpriv.answer.rounds.adaptive_means import (
     RUN,
     Measure,
@@ -22,7 +24,7 @@ from sqlpriv.answer.rounds.adaptive_means import (
     find_sealed_rounds,
 )
 from sqlpriv.errors import BudgetExhausted
-from sqlpriv.kernel.terms.algebra import Asked, shape
+from sqlpriv.kernel.terms.algebra import Asked, Col, Count, shape
 from sqlpriv.kernel.terms.budget import Epsilon
 from sqlpriv.kernel.terms.release import Measurement, Release
 from sqlpriv.plan.aggregates.means.mean_queries import count_query, histogram
@@ -137,6 +139,64 @@ def test_the_dearest_of_several_rounds_is_replayed(monkeypatch: pytest.MonkeyPat
     monkeypatch.setitem(RUN, "quantile", run)
     assert find_sealed_rounds(request, [], lambda m: known.get(m.query, []))
     assert taken == [9]
+
+
+def test_a_mean_is_looked_for_once(owner: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is not sealed before a statement is charged is not looked for again after it."""
+    searched: list[MeanRounds] = []
+
+    def search(request: MeanRounds, *of: Any) -> SealedRounds | None:
+        searched.append(request)
+        return find_sealed_rounds(request, *of)
+
+    monkeypatch.setattr(adaptive_means, "find_sealed_rounds", search)
+    men, women = (f"AVG(income) FILTER (sex = {sex} AND region > 6)" for sex in (1, 2))
+    for epsilon in (0.1, 0.2):
+        assert paid(ask(owner, f"{men} - {women} AS d FROM people", epsilon))
+        assert len(searched) == 2
+        searched.clear()
+
+
+@pytest.mark.parametrize("is_between", [False, True])
+def test_rounds_that_were_not_sealed_are_not_made_again(
+    monkeypatch: pytest.MonkeyPatch, is_between: bool
+) -> None:
+    """Twice a mean is looked for with the same answers, and its rounds are made once; when the sum
+    that they ask for is sealed, they are made again, and found. Where a sealed answer lies between,
+    which may be another the next time, they are made every time."""
+    (request,) = planned("SELECT AVG(age USING quantile) FROM people").rounds
+    counted, bins = count_query(request.recipe), histogram(request.recipe)
+    total = Measurement(Count(counted.source, of=Col("age")), Epsilon(7))
+
+    def sealed(number: int, query: Asked, price: int) -> Release:
+        return Release(number, query, np.full(shape(query), 901.0), 1.0, Epsilon(price), True)
+
+    between = Measurement(Count(counted.source, of=Col("sex")), Epsilon(7))
+    known = {q: [sealed(i, q, 10**12)] for i, q in enumerate((counted, bins, between.query), 1)}
+    made: list[int] = []
+
+    def run(_: MeanRounds, __: Mapping[Asked, Release], measure: Measure) -> Moments:
+        made.append(1)
+        measure([between] if is_between else [])
+        measure([total])
+        return Moments(*[np.ones(1)] * 3, 1.0, 1.0, 1.0, 2.0)
+
+    monkeypatch.setitem(RUN, "quantile", run)
+
+    def search() -> SealedRounds | None:
+        made.clear()
+        return find_sealed_rounds(request, [], lambda m: known.get(m.query, []))
+
+    adaptive_means._NOT_SEALED.clear()
+    assert search() is None
+    assert made
+    assert search() is None
+    assert bool(made) == is_between
+    known[total.query] = [sealed(4, total.query, 10**12)]
+    found = search()
+    assert found is not None
+    assert made == [1]
+    assert [release.id for release in found.answers] == ([3, 4] if is_between else [4])
 
 
 def test_rounds_that_the_allowance_counts_on_are_taken_whatever_counts_are_bought() -> None:

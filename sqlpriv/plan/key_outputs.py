@@ -30,7 +30,13 @@ def is_of_one_value(call: t.FunctionCall) -> bool:
 def key_in_aggregate(
     call: t.FunctionCall, argument: t.Node | None, groups: Sequence[Dimension]
 ) -> t.Node | None:
-    """Returns such a call's value where its argument, in normal form, is a key; else None."""
+    """Returns the key that MIN(key), AVG(key) or the like is; None where the argument is no key.
+
+    Args:
+        call: An aggregate of which `is_of_one_value` holds.
+        argument: Its argument in normal form.
+        groups: The keys of the statement.
+    """
     for i, key in enumerate(groups):
         if key.node == argument and key.type in (Type.INTEGER, Type.REAL):
             value = t.Name(f"{GROUP}{i}", pos=call.pos)
@@ -39,7 +45,7 @@ def key_in_aggregate(
 
 
 def in_type_of(call: t.FunctionCall, value: t.Node, column: Column) -> t.Node:
-    """Returns a value as the aggregate of a column's equal values has it."""
+    """Returns a value in the type that the aggregate has: DOUBLE for means and medians."""
     if column.type not in (Type.INTEGER, Type.REAL):
         return value
     kind = "DOUBLE" if call.name in _MEANS else column.sql_type.upper()

@@ -62,7 +62,7 @@ DOMAINS = {
 STRATA = (a.Key(a.Col("sex"), ("f", "m")), a.Key(a.Col("race"), tuple(range(1, 10))))
 
 
-def built(folder: Path, rows: int) -> Path:
+def build_vault(folder: Path, rows: int) -> Path:
     """A vault of a table with one row a unit and one with about five."""
     vault = folder / "bench.duckdb"
     write(vault, ROWS.format(rows=rows))
@@ -74,7 +74,7 @@ def built(folder: Path, rows: int) -> Path:
     return vault
 
 
-def by_kernel(kernel: Kernel, table: str, turn: int) -> None:
+def measure_by_kernel(kernel: Kernel, table: str, turn: int) -> None:
     """The measurements of the statement, dearer every time, so that none is replayed."""
     contract = kernel.contracts()[table]
     scan, income, hours = a.Scan(table), a.Col("income"), a.Col("hours")
@@ -102,17 +102,17 @@ def median(run: Callable[[int], object], first: int = 0) -> float:
     return statistics.median(times[1:])
 
 
-def plainly(vault: Path, sql: str) -> float:
+def plain_seconds(vault: Path, sql: str) -> float:
     """Median seconds of DuckDB's own statement on a connection that stays open."""
     with duckdb.connect(str(vault), read_only=True) as plain:
         return median(lambda _: plain.execute(sql).fetchall())
 
 
-def privately(vault: Path, table: str) -> float:
+def kernel_seconds(vault: Path, table: str) -> float:
     """Median seconds of the kernel: look up, charge, read, noise, seal."""
     kernel = Kernel(vault)
     try:
-        return median(lambda turn: by_kernel(kernel, table, turn))
+        return median(lambda turn: measure_by_kernel(kernel, table, turn))
     finally:
         kernel.close()
 
@@ -146,13 +146,13 @@ def one(what: str, vault: Path, table: str) -> None:
             plain.execute(PLAIN[table]).fetchall()
     else:
         kernel = Kernel(vault)
-        by_kernel(kernel, table, -(10**5))
+        measure_by_kernel(kernel, table, -(10**5))
         kernel.close()
     status = Path("/proc/self/status").read_text()  # ru_maxrss would count the parent's, from fork
     print(int(re.findall(r"VmHWM:\s+(\d+) kB", status)[0]) / 1024)
 
 
-def importing() -> float:
+def import_seconds() -> float:
     """Median seconds that `import sqlpriv` adds to a bare interpreter."""
 
     def seconds(code: str) -> float:
@@ -161,23 +161,26 @@ def importing() -> float:
     return seconds("import sqlpriv") - seconds("pass")
 
 
-def measured(rows: int, sessions: bool = True) -> Iterator[tuple[str, float, float, float]]:
+def measurements(rows: int, sessions: bool = True) -> Iterator[tuple[str, float, float, float]]:
     """Rows of the table: what, ours, DuckDB's (0 for none), the target for the ratio (or ours)."""
-    yield "import sqlpriv, s", importing(), 0.0, TARGETS["import"]
+    yield "import sqlpriv, s", import_seconds(), 0.0, TARGETS["import"]
     with tempfile.TemporaryDirectory() as folder:
-        vault = built(Path(folder), rows)
+        vault = build_vault(Path(folder), rows)
         for table, target in (("people", TARGETS["unique"]), ("visits", TARGETS["bounded"])):
             ours, theirs = (peak(what, vault, table) for what in ("kernel", "duckdb"))
             yield f"{table}: peak memory, MB", ours, theirs, TARGETS["memory"]
-            plain = plainly(vault, PLAIN[table])
-            yield f"{table}: kernel, s", privately(vault, table), plain, target
+            plain = plain_seconds(vault, PLAIN[table])
+            yield f"{table}: kernel, s", kernel_seconds(vault, table), plain, target
             if sessions:
                 private = PRIVATE.replace("{table}", table)
                 whole = whole_statements(vault, private)
                 yield f"{table}: whole statement, s", whole, plain, target
         if sessions:
             private = f"SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = {{epsilon}}) {MEDIANS}"
-            ours, theirs = whole_statements(vault, private), plainly(vault, f"SELECT {MEDIANS}")
+            ours, theirs = (
+                whole_statements(vault, private),
+                plain_seconds(vault, f"SELECT {MEDIANS}"),
+            )
             yield "people: medians of 18 groups, s", ours, theirs, TARGETS["medians"]
 
 
@@ -194,7 +197,7 @@ def main() -> None:
         return
     print(f"{given.rows:,} rows, {os.cpu_count()} cores, DuckDB {duckdb.__version__}")
     print(f"{'':<32}{'sqlpriv':>10}{'DuckDB':>10}{'ratio':>8}{'target':>8}")
-    for what, ours, plain, target in measured(given.rows, not given.kernel_only):
+    for what, ours, plain, target in measurements(given.rows, not given.kernel_only):
         ratio, shown = (ours / plain, f"{plain:10.3f}") if plain else (ours, f"{'':>10}")
         verdict = "" if ratio <= target else "  missed"
         print(f"{what:<32}{ours:10.3f}{shown}{ratio:8.2f}{target:8.2f}{verdict}", flush=True)

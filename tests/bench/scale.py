@@ -117,7 +117,7 @@ class Clock:
         lines = Path(f"/proc/{self.server}/status").read_text().splitlines()
         return here + next(int(x.split()[1]) for x in lines if x.startswith("VmHWM")) / 1024
 
-    def quickest(self, run: Callable[[], object]) -> tuple[float, float]:
+    def least_seconds(self, run: Callable[[], object]) -> tuple[float, float]:
         """Returns the processor and wall seconds of the quicker of two runs."""
         times = []
         for _ in range(2):
@@ -137,7 +137,7 @@ def write_rows(folder: Path, rows: int) -> None:
             engine.sql(query).write_parquet(str(folder / f"{table}-{rows}.parquet"))
 
 
-def declared(folder: Path, engine: str, rows: int, url: str) -> sqlpriv.Connection:
+def declare_vault(folder: Path, engine: str, rows: int, url: str) -> sqlpriv.Connection:
     """Makes a vault of the tables, which it holds itself ("vault") or reads from their files."""
     path = folder / f"{engine}-{rows}.duckdb"
     opened = sqlpriv.connect(path, role="owner", engine=url if engine == "spark" else "duckdb")
@@ -187,15 +187,15 @@ def measure(
     """Yields a figure for each of some kinds of statements of one engine over so many rows."""
     epsilon, clock = count(2), Clock(server if engine == "spark" else 0)
     ask_plainly, end = plain_asker(folder, engine, rows, url, fresh)
-    with declared(folder, engine, rows, url) as vault:
+    with declare_vault(folder, engine, rows, url) as vault:
         for kind in kinds:
             private, sql = ASKED[kind]
-            processor, wall = clock.quickest(
+            processor, wall = clock.least_seconds(
                 lambda private=private: vault.cursor().execute(  # a new price: nothing is replayed
                     private.format(next(epsilon) / 64)
                 )
             )
-            plain, _ = clock.quickest(lambda sql=sql: ask_plainly(sql))
+            plain, _ = clock.least_seconds(lambda sql=sql: ask_plainly(sql))
             yield Point(engine, kind, rows, processor, wall, plain, clock.memory())
     end()
 

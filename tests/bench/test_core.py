@@ -22,14 +22,14 @@ pytestmark = pytest.mark.slow
 
 
 def test_the_benchmark_runs() -> None:
-    found = list(core.measured(200_000))
-    assert len(found) == 8
-    assert all(ours > 0 for _, ours, _, _ in found)
+    lines = list(core.measurements(200_000))
+    assert len(lines) == 8
+    assert all(ours > 0 for _, ours, _, _ in lines)
 
 
 def test_both_sides_count_the_same_rows(tmp_path: Path) -> None:
     """Of visits, five a unit are kept on both sides; which ones does not matter to the count."""
-    vault = core.built(tmp_path, 20_000)
+    vault = core.build_vault(tmp_path, 20_000)
     kernel = Kernel(vault)
     with duckdb.connect(str(vault), read_only=True) as plain:
         theirs = {

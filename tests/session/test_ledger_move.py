@@ -20,7 +20,7 @@ from sqlpriv.session.commands.ledger_place import move_ledger, write_pointer
 
 
 @pytest.fixture
-def filled(url: str, tmp_path: Path) -> str:
+def ledger_url(url: str, tmp_path: Path) -> str:
     """The URL of a ledger with three charges."""
     write_pointer(tmp_path / "people.ledger", url)
     with closing(Ledger(tmp_path / "people.ledger")) as ledger:
@@ -95,9 +95,9 @@ def test_who_had_the_file_open_sells_nothing_after_the_move(file: Path, url: str
     assert spent(file) == Rho(130)
 
 
-def test_a_ledger_is_not_moved_into_another(filled: str, file: Path) -> None:
+def test_a_ledger_is_not_moved_into_another(ledger_url: str, file: Path) -> None:
     with pytest.raises(OperationalError, match="another ledger"):
-        move_ledger(file, filled)
+        move_ledger(file, ledger_url)
     assert spent(file) == Rho(130)  # the file is as it was
 
 

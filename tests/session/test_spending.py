@@ -164,3 +164,17 @@ def test_a_budget_of_periods_says_what_it_promises_and_shows_all_that_was_spent(
 def test_a_wrong_budget_of_periods_is_refused(vault: Path, options: str, says: str) -> None:
     with Session(vault, role="owner") as owner, pytest.raises(DeclarationError, match=says):
         owner.execute(f"ALTER TABLE people SET PRIVACY BUDGET ({options})")
+
+
+def test_releases_name_keys_as_they_were_written(vault: Path) -> None:
+    """A key was called "__group0:who", as it is between a private query and its tail."""
+    with Session(vault, role="owner") as owner:
+        owner.execute(
+            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.1)"
+            " sex AS who, COUNT(*) AS n, n / SUM(n) OVER () AS part FROM people GROUP BY ALL"
+        )
+        for details in ("", " DETAILS"):
+            (text,) = (
+                owner.execute(f"SHOW PRIVACY RELEASES{details}").table["statement"].to_pylist()
+            )
+            assert ('"who"' in text, "__" in text) == (True, False), text

@@ -226,7 +226,7 @@ class Doorkeeper:
         return _in_force(login.user)
 
     def pass_for(self, user: User, until: datetime) -> str:
-        """Returns a bearer token that stands for a user until then, wherever the key is."""
+        """Returns a bearer token for a user, good until that time on every server with the key."""
         claim = f"{user.name}.{user.id}.{int(until.timestamp())}"
         return f"{claim}.{self._sign(claim)}"
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -20,8 +21,10 @@ from sqlpriv.kernel.proof.charged_units import UnitFilter, largest_sum
 from sqlpriv.kernel.terms.budget import KINDS, PERIODS, Price, Rho
 from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.plan.pricing.display import epsilon_shown
+from sqlpriv.statements.keywords import HIDDEN, LABEL
 from sqlpriv.system import arrow
 
+_MARKED_NAME = re.compile(rf'"{HIDDEN}[a-z]+\d+{LABEL}([^"]+)"')
 _STATEMENTS = """
 WITH seals AS (SELECT statement_id, count(*) AS number FROM seal GROUP BY 1),
 again AS (
@@ -95,11 +98,20 @@ def statements_paid(
             continue
         price = KINDS[kind](int(nano))
         row = {"id": number, "at": minute_of(at), "principal": who}
-        row |= {"statement": text if viewer in (None, who) else None}
+        row |= {"statement": _as_written(text) if viewer in (None, who) else None}
         row |= {"unit_table": names.get(account, account), **_amounts(price, deltas.get(account))}
         rows.append({**row, "measurements": measurements, "replays": replays})
     counts = [("measurements", pa.int64()), ("replays", pa.int64())]
     return arrow.table(rows, pa.schema([("id", pa.int64()), *_WHEN, *counts]))
+
+
+def _as_written(text: str) -> str:
+    """Returns a statement without the marks in the names of keys that no output has as it is.
+
+    >>> _as_written('SELECT age // 10 AS "__group0:decade", COUNT(*) FROM people')
+    'SELECT age // 10 AS "decade", COUNT(*) FROM people'
+    """
+    return _MARKED_NAME.sub(r'"\1"', text)
 
 
 def noised_answers(ledger: Ledger, names: Mapping[str, str], viewer: str | None = None) -> pa.Table:
@@ -115,7 +127,7 @@ def noised_answers(ledger: Ledger, names: Mapping[str, str], viewer: str | None 
         if viewer is not None and account not in names:
             continue
         row = {"id": number, "at": minute_of(at), "principal": who}
-        row |= {"statement": text if viewer in (None, who) else None}
+        row |= {"statement": _as_written(text) if viewer in (None, who) else None}
         row |= {"unit_table": names.get(account, account)}
         row |= _amounts(KINDS[kind](nano), deltas.get(account))
         rows.append({**row, "replays": replays})

@@ -36,7 +36,7 @@ def price_mark(place: exp.Expr, clauses: Mapping[str, Clauses]) -> str:
 
 
 def query_key(written: exp.Select, clauses: Mapping[str, Clauses]) -> str:
-    """Returns what two spellings of one query have in common: equal ones are one."""
+    """Returns a text that two spellings of one query share, and two queries do not."""
     marks = filter(None, map(clauses_mark, written.find_all(exp.Select)))
     own = [clauses[mark] for mark in marks]
     contents = [(x.options, list(map(duckdb_text, x.columns)), x.weights) for x in own]

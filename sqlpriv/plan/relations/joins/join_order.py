@@ -83,9 +83,10 @@ class _LookUps:
         ]
 
     def in_order(self) -> a.Relation:
-        """Returns the product of all parts, each tied to those before it where one that waits is.
+        """Returns the product of all parts.
 
-        It begins with the private part from which most others are looked up.
+        The first is the private part from which most others are looked up. The next is a part that
+        a condition ties to parts before it; only where no condition does, the first that is left.
         """
         first = min(
             self.waiting, key=lambda part: (not self.private[part], -len(self._parts_below(part)))
@@ -105,7 +106,8 @@ class _LookUps:
         return joined
 
     def _with_look_ups(self, part: int) -> tuple[a.Relation, frozenset[str]]:
-        """Returns the product of a part with what waits and is looked up from it, and its names."""
+        """Returns the product of a part and of the parts that are looked up from it and are not in
+        the order yet; and the names of the product's columns."""
         self.waiting.remove(part)
         joined, names = self.parts[part], self.names[part]
         for other in sorted(self.looked_up[part], key=self._is_late):
@@ -115,7 +117,8 @@ class _LookUps:
         return joined, names
 
     def _is_late(self, part: int) -> tuple[bool, bool]:
-        """Returns what comes late: what leaves all rows, then what is private, and so large."""
+        """Returns what a part is sorted by: parts that a filter makes smaller come first; of the
+        others, public ones, since private tables are large."""
         filtered = any(holds_filter(self.parts[other]) for other in self._parts_below(part))
         return not filtered, self.private[part]
 

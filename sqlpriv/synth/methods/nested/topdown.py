@@ -61,11 +61,11 @@ class Hierarchy:
         return tuple(self.sizes[c] for c in self.places[:depth])
 
     def marginal(self, depth: int, price: Price) -> Marginal:
-        """Returns the question of the tables of all places of a depth."""
+        """Returns the marginal query that counts the cells of every place of a depth."""
         return Marginal(tuple(sorted((*self.places[:depth], *self.others))), price)
 
     def table(self, depth: int, release: Release) -> Floats:
-        """Returns the answer to it, shape (places, cells)."""
+        """Returns the noised counts of that query, shape (places, cells)."""
         clique = self.marginal(depth, release.price).clique
         order = (*self.places[:depth], *self.others)
         values: Floats = release.values[0].reshape([self.sizes[c] for c in clique])
@@ -73,7 +73,11 @@ class Hierarchy:
 
 
 def hierarchy_of(space: Space, options: Options) -> Hierarchy:
-    """Returns places and others. Raises Refused where no place is named, or no such column."""
+    """Returns which columns OPTIONS (hierarchy = …) says are places, and which are not.
+
+    Raises:
+        Refused: The option names no column, or one that the table has not.
+    """
     places = named_columns(space, options["hierarchy"], "hierarchy")
     if not places:
         raise Refused(

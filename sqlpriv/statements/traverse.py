@@ -37,6 +37,8 @@ _HELD_BY = {"BOOLEAN": bool, "DOUBLE": float, "DATE": dt.date, "TIMESTAMP": dt.d
 Change = Callable[[Node], Node | None]
 _NODES = frozenset(get_args(Node))
 """None has subclasses; `isinstance` compares a value with each of these classes in turn."""
+_PARTS = _NODES | {tuple}
+"""What may hold a node."""
 
 
 ROW = "row"
@@ -88,8 +90,10 @@ def rebuild(node: Node, change: Change) -> Node:
     changed = change(node)
     if changed is not None:
         return changed
-    fields = {name: (value, _rebuild_value(value, change)) for name, value in vars(node).items()}
-    new = {name: after for name, (before, after) in fields.items() if after is not before}
+    new = {}
+    for name, value in vars(node).items():  # most are a place or a text: they are as they were
+        if type(value) in _PARTS and (after := _rebuild_value(value, change)) is not value:
+            new[name] = after
     return dataclasses.replace(node, **new) if new else node
 
 
@@ -200,10 +204,12 @@ def fold_text(node: Node) -> Node:
 
 
 def _rebuild_value(value: Any, change: Change) -> Any:
-    if isinstance(value, tuple):
-        new = tuple(_rebuild_value(entry, change) for entry in value)
-        return value if all(map(operator.is_, value, new)) else new
-    return rebuild(value, change) if type(value) in _NODES else value
+    if type(value) in _NODES:
+        return rebuild(value, change)
+    if not isinstance(value, tuple):
+        return value
+    new = tuple([_rebuild_value(entry, change) for entry in value])
+    return value if all(map(operator.is_, value, new)) else new
 
 
 def has_subqueries(where: Node | None) -> bool:

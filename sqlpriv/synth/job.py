@@ -19,6 +19,7 @@ from sqlpriv.synth.inference.one_way_tables import count_sigma
 from sqlpriv.synth.long_lists import LIST, MOST_GROUPS, long_lists
 from sqlpriv.synth.quality import hidden_cells, measured_error
 from sqlpriv.synth.quality.prediction import (
+    SHARING,
     ExpectedError,
     expected_error,
     expected_noise,
@@ -121,7 +122,8 @@ class Job:
             lists[column] = sizes[column], count_sigma(price)
             sizes[column] = level_count(rows, lists[column][1], MOST_GROUPS)
         space, phases = self.space, self.phases()
-        noise = expected_noise(tuple(sizes), space.strata, phases, rows, histograms, lists)
+        sharing = self.method.name in SHARING and self.options.get("pooling") != 0
+        noise = expected_noise(tuple(sizes), space.strata, phases, rows, histograms, lists, sharing)
         if self.method.selects:
             sigma, of_each = count_sigma(phases[0].price), rows / space.strata
             sizes += [hidden_cells.UNDECLARED] * len(self.domain.undeclared)

@@ -25,6 +25,10 @@ _NEXT: tuple[tuple[type[errors.Error], str], ...] = (
     (errors.DeclarationError, "DESCRIBE <table> shows its columns and what is declared of them."),
     (errors.Refused, "EXPLAIN PRIVACY <statement> checks a statement without any charge."),
 )
+_SHOWN = (
+    "SHOW TABLES, SYNTHESIZERS or GRANTS, and SHOW PRIVACY TABLES, BUDGET, RELEASES, DECLARATIONS"
+    " or WINDOWS are there"
+)
 _CLAUSES = (
     "AS",
     "BETWEEN",
@@ -62,7 +66,7 @@ def explain_error(error: errors.Error, sql: str = "", first_line: int = 1) -> st
     if not hint and isinstance(error, errors.Refused) and message.startswith("expected "):
         hint = _syntax_hint(error, sql)
     elif not message.endswith("never closed"):  # it says where, and there is nothing to look up
-        hint = hint or _reserved_word_hint(message) or _next_step(error)
+        hint = hint or _reserved_word_hint(message) or _next_step(error) or _show_hint(sql)
     if hint and "\nHint:" not in message:
         parts.append(f"Hint: {hint}")
     return "\n".join(parts)
@@ -76,6 +80,15 @@ def _next_step(error: errors.Error) -> str | None:
     if isinstance(error, errors.DeclarationError) and "write " in str(error):
         return None  # it says what, and that may be of no column
     return next((step for kind, step in _NEXT if isinstance(error, kind)), None)
+
+
+def _show_hint(sql: str) -> str | None:
+    """Returns what can be shown, of a SHOW that DuckDB was asked in vain.
+
+    >>> _show_hint("SHOW SYNTHETIC TABLES").partition(",")[0], _show_hint("DROP TABLE t")
+    ('SHOW TABLES', None)
+    """
+    return _SHOWN if sql.lstrip()[:5].upper() == "SHOW " else None
 
 
 def _reserved_word_hint(message: str) -> str | None:

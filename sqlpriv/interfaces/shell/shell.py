@@ -47,8 +47,8 @@ class Shell:
     def run(self, source: TextIO) -> int:
         """Reads to the end and returns the exit code.
 
-        At a terminal that is 0, whatever was typed. From a pipe, 1 when any statement failed; the
-        ones after it are still run, as other SQL shells do.
+        At a terminal that is 0, whatever was typed. From a pipe, 1 when any statement failed: those
+        behind it on its line are left out, and the lines below are run.
         """
         if not source.isatty():
             return self.run_all([], [source])

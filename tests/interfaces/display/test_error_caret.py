@@ -95,3 +95,10 @@ def test_a_word_is_compared_with_those_that_were_expected():
     expected = "expected DECLARATIONS, TABLES, BUDGET or RELEASES, found BUDGTE"
     text = explain_error(errors.Refused(expected, line=1, column=14), "SHOW PRIVACY BUDGTE")
     assert text.endswith("Hint: BUDGTE may be meant as BUDGET")
+
+
+def test_what_can_be_shown_is_named_where_nothing_of_that_name_is():
+    """An owner who wrote SHOW BUDGET was told that there is no table BUDGET, by DuckDB."""
+    error = errors.ProgrammingError("Catalog Error: Table with name BUDGET does not exist!")
+    assert "SHOW PRIVACY TABLES, BUDGET" in explain_error(error, "show budget")
+    assert "Hint" not in explain_error(error, "SELECT * FROM budget")

@@ -12,6 +12,9 @@ first two. The errors are means over the strata that hold at least LEAST rows, e
 Tables of ../shared/data, at most 40,000 rows of each, numbers cut at their quantiles into 16 levels
 (the cuts are the bench's own, not private); delta 1e-9. The noise is that of
 tests/support/fake_gate.
+
+`--chosen 2 8 40` measures made-up tables of so many strata, of equal sizes and by Zipf's law, that
+are alike, slightly and far apart, and beside both errors `all`: that of pairs of all rows together.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ sys.path.insert(0, str(TESTS))
 
 import numpy as np
 import pandas as pd
-from bench.tables.random_strata import random_strata
+from bench.tables.random_strata import APART, chosen_strata, random_strata
 from support.fake_gate import FakeGate
 from support.places import SHARED
 
@@ -159,7 +162,14 @@ def main() -> None:
     parser.add_argument("--epsilons", nargs="+", type=float, default=[1.0])
     parser.add_argument("--rows", type=int, default=ROWS)
     parser.add_argument("--runs", type=int, default=2)
+    parser.add_argument("--chosen", nargs="+", type=int, help="numbers of strata of made-up tables")
+    parser.add_argument(
+        "--seeds", nargs=2, type=int, default=[0, 2], help="of these, first to last"
+    )
     given = parser.parse_args()
+    if given.chosen:
+        print_chosen(given)
+        return
     heads = ("none", "alone", "strata", "ratio")
     shown = " ".join(f"{h:>7}" for h in (*heads, *heads, "s"))
     print(f"{'':<40}{'means':<32}inside")
@@ -189,6 +199,41 @@ def main() -> None:
             data = coded(table, strata, given.rows)
             for method, epsilon in itertools.product(given.methods, given.epsilons):
                 print_row(data, f"{table:<11}{strata:<16}", method, epsilon, given.runs)
+
+
+def print_chosen(given: argparse.Namespace) -> None:
+    """Prints the three errors of made-up tables, means over seeds, and what their ratios are."""
+    heads = " ".join(f"{h:>7}" for h in ("none", "alone", "strata", "ratio"))
+    print(f"{'':<35}{'means':<32}{'inside':<32}all")
+    print(f"{'strata':<35}{heads} {heads} {heads}")
+    ratios = []
+    cells = itertools.product(given.chosen, ("equal", "zipf"), APART, given.methods, given.epsilons)
+    for strata, sizes, apart, method, epsilon in cells:
+        of_seeds = []
+        for seed in range(given.seeds[0], given.seeds[1] + 1):
+            frame, columns, by = chosen_strata(strata, sizes, apart, seed)
+            data = declared_levels({n: frame[n].to_numpy() for n in frame}, columns, by)
+            tables = [
+                made(data, False, method, epsilon, seed),
+                alone(data, method, epsilon, seed),
+                made(data, True, method, epsilon, seed),
+            ]
+            of_seeds.append([(*errors(data, rows), of_all(data, rows)) for rows in tables])
+        none, by_itself, stratified = np.mean(of_seeds, axis=0)
+        ratios.append(stratified / np.minimum(none, by_itself))
+        shown = np.stack([none, by_itself, stratified, ratios[-1]], axis=1).ravel()
+        line = " ".join(f"{x:7.3f}" for x in shown)
+        print(f"{strata:<4}{sizes:<7}{apart:<10}{method:<10}{epsilon:<4g}{line}", flush=True)
+    array = np.array(ratios)
+    print(
+        f"ratios: {np.exp(np.log(array).mean(axis=0)).round(3)}, worst {array.max(axis=0).round(2)}"
+    )
+
+
+def of_all(data: Coded, rows: pd.DataFrame) -> float:
+    """Returns the total variation distance of pairs of columns of all rows, the mean over pairs."""
+    pairs = itertools.combinations(data.columns, 2)
+    return float(np.mean([_distance(data.rows, rows, *pair) for pair in pairs]))
 
 
 def print_row(data: Coded, name: str, method: str, epsilon: float, runs: int) -> list[float]:

@@ -37,3 +37,38 @@ def random_strata(seed: int) -> tuple[pd.DataFrame, tuple[str, ...], tuple[str, 
     places = np.unravel_index(stratum, shape)
     frame = dict(zip(names, places, strict=True)) | frame
     return pd.DataFrame(frame), tuple(f"x{c}" for c in range(count)), names
+
+
+APART = {"alike": (0.0, 0.0), "slightly": (0.15, 0.15), "far": (1.0, 0.6)}
+"""How far strata are apart: by how much their means and their loadings are moved."""
+
+
+def chosen_strata(
+    strata: int, sizes: str, apart: str, seed: int, rows: int = 20_000
+) -> tuple[pd.DataFrame, tuple[str, ...], tuple[str, ...]]:
+    """Returns a table of seven columns of 2 to 14 levels, its columns and that of its strata.
+
+    Args:
+        strata: How many.
+        sizes: "equal", or "zipf" for sizes in proportion to 1, 1 / 2, 1 / 3 and so on.
+        apart: One of APART.
+        seed: Of all that is drawn.
+        rows: Of the table.
+    """
+    rng = np.random.default_rng([seed, 11])
+    shares = np.full(strata, 1.0) if sizes == "equal" else 1 / np.arange(1, strata + 1)
+    stratum = rng.choice(strata, rows, p=shares / shares.sum())
+    (moved, turned), (count, factors) = APART[apart], (7, 2)
+    loads = rng.normal(0, 1, (factors, count)) * rng.uniform(0.4, 1.2)
+    loads = loads + turned * rng.normal(0, 1, (strata, factors, count))
+    means = moved * rng.normal(0, 1, (strata, count))
+    hidden = rng.normal(0, 1, (rows, factors))
+    values = np.einsum("rf,rfc->rc", hidden, loads[stratum]) + means[stratum]
+    values += rng.normal(0, 1, values.shape)
+    frame = {"s": stratum}
+    for c in range(count):
+        cuts = np.quantile(
+            values[:, c], np.cumsum(rng.dirichlet(np.full(int(rng.integers(2, 15)), 2.0)))[:-1]
+        )
+        frame[f"x{c}"] = np.searchsorted(np.sort(cuts), values[:, c])
+    return pd.DataFrame(frame), tuple(f"x{c}" for c in range(count)), ("s",)

@@ -41,7 +41,7 @@ MOST_UNMET = 1_000_000
 """The same, as long as none of them is wanted."""
 LARGER = 10
 """By how much a batch is larger than all before it, at most."""
-VERSION = 3
+VERSION = 4
 _PLAIN = {
     "builtins": {"set", "frozenset", "slice", "range", "complex", "bytearray"},
     "datetime": {"date", "datetime", "time", "timedelta", "timezone"},

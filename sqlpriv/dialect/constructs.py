@@ -72,7 +72,7 @@ _INSIDE_CALLS = """
 := =>: arguments by name are not read
     write the arguments in order
 ORDER IGNORE RESPECT: ORDER BY and NULL treatment inside a call are not answered privately
-    write the arguments alone
+    write the arguments alone; of a unit's rows, arg_min(x, day) is the first and arg_max the last
 SELECT: a subquery cannot stand here
     write it in FROM, or in WHERE behind EXISTS or IN
 ->>: lambdas and JSON arrows are not answered privately

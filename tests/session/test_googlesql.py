@@ -103,7 +103,7 @@ def test_a_narrower_clamp_has_less_noise(session: Session) -> None:
 
 def test_an_output_is_called_as_without_its_bounds(session: Session) -> None:
     output = "SUM(hours, contribution_bounds_per_row => (0, 9))"
-    assert session.describe(PRICED.format("", output, "people")).names == ["sum(hours)"]
+    assert session.describe(PRICED.format("", output, "people")).names == ['sum("hours")']
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,22 @@ def test_an_aggregate_has_the_type_of_its_column(session: Session, output: str, 
     assert session.describe(statement) == table.schema
 
 
+@pytest.mark.parametrize(
+    ("rows", "output", "type_"),
+    [
+        ("(SELECT id, SUM(items) AS v FROM bills GROUP BY id)", "MAX(v)", "decimal128(38, 0)"),
+        ("(SELECT id, MAX(items) AS v FROM bills GROUP BY id)", "MAX(v)", "int64"),
+        ("bills CROSS JOIN (VALUES (1), (2)) AS w (v)", "v", "int32"),
+        ("bills CROSS JOIN (VALUES (1), (3000000000)) AS w (v)", "v", "int64"),
+    ],
+)
+def test_a_column_that_a_subquery_makes_has_duckdbs_type(
+    session: Session, rows: str, output: str, type_: str
+) -> None:
+    grouped = f"{output} AS x, COUNT(*) AS n FROM {rows}" + " GROUP BY v" * (output == "v")
+    assert str(session.describe(f"SELECT {grouped}").field("x").type) == type_
+
+
 def test_sums_of_strata_add_up_to_the_cent(session: Session) -> None:
     """Each was rounded by itself before: the total was a cent off in about half of the runs."""
     table = session.execute("SELECT side, SUM(paid) AS s FROM bills STRATIFY BY side").table

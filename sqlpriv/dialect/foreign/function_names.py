@@ -44,7 +44,7 @@ _SAME_NAMES = {
         anon_quantiles=approx_quantiles percentile_cont=quantile_cont approx_quantiles
         countif=count_if logical_and=bool_and logical_or=bool_or regexp_contains=regexp_matches
         dayofyear isoweek=week isoyear current_date=today ascii ltrim rtrim ends_with
-        array_agg split=string_split""",
+        array_agg split=string_split approx_top_count""",
     "snowflake": """variance=var_samp stddev=stddev_samp variance_pop=var_pop
         variance_samp=var_samp length len=length mode percentile_cont percentile_disc
         startswith=starts_with endswith=ends_with contains year quarter month day hour minute second
@@ -67,7 +67,7 @@ _SAME_NAMES = {
         percentile_cont percentile_disc percentile_approx=quantile_disc
         approx_percentile=quantile_disc concat_ws current_date=today md5 ascii""",
     "trino": """variance=var_samp stddev=stddev_samp length concat_ws log2 md5 ltrim rtrim array_agg
-        every=bool_and arbitrary=any_value approx_distinct=approx_count_distinct
+        every=bool_and arbitrary=any_value histogram approx_distinct=approx_count_distinct
         approx_percentile=quantile_disc geometric_mean=geomean year quarter month day hour minute
         second day_of_month=day day_of_week=isodow dow=isodow day_of_year=dayofyear doy=dayofyear
         week week_of_year=week year_of_week=isoyear yow=isoyear last_day_of_month=last_day now""",

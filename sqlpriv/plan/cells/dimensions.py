@@ -13,7 +13,7 @@ from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.columns import is_zoned
 from sqlpriv.plan.expressions.facts import dates
 from sqlpriv.plan.expressions.facts.conditions import whole_identities, within_open_ends
-from sqlpriv.plan.expressions.facts.value_facts import MAX_LEVELS, Shape
+from sqlpriv.plan.expressions.facts.value_facts import MAX_LEVELS, Shape, with_values_listed
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.expressions.public_evaluation import evaluate_over_lists, results_of
 from sqlpriv.statements import alter_text, default_name, written_name
@@ -72,7 +72,7 @@ def bind_dimension(
             "each value of this key belongs to one unit: a group would show it",
             "group by what many share; COUNT(DISTINCT key) counts units",
         )
-    values = shape.values
+    values = with_values_listed(shape).values  # WHERE may leave few of a wide interval
     if expr in binder.evaluated and values is not None:
         values = tuple(value for value in values if value is not None)
     if expr in binder.listed:  # WHERE leaves these alone
@@ -173,6 +173,8 @@ def _listing_hint(node: t.Node, binder: Binder, type_: Type) -> str:
     alter = alter_text(table, column)
     key = written_name(node.name)
     match type_:
+        case Type.INTEGER if binder.scope[binder.column_of(node).lower()].lower is not None:
+            return f"use GROUP BY with bins of it, {key} // 100, or narrow it in WHERE"
         case Type.INTEGER:
             return f"the owner runs {alter} SET PRIVACY DOMAIN BETWEEN (low, high)"
         case Type.REAL:

@@ -207,6 +207,9 @@ class Folding:
             fold = a.Fold(name, kind, of, shape.lower, shape.upper, self.reach)
             ends = fold_ends(fold)
             self.scope[name] = with_values_listed(Shape(shape.type, *ends, shape.nullable))
+            if shape.type is Type.INTEGER:  # a SUM has DuckDB's widest type, a MAX its column's
+                stored = "HUGEINT" if kind == "sum" else shape.stored
+                self.scope[name] = replace(self.scope[name], stored=stored)
             self._note_present(name, of)
             if shape.type is Type.REAL:
                 fold = _on_binary_lattice(fold)

@@ -229,4 +229,24 @@ SELECT d, n, n - lag(n) OVER (ORDER BY d) FROM (SELECT date_trunc('day', seen) A
 -- sqlite
 SELECT count(*) FROM baskets WHERE day BETWEEN '2023-12-30' AND '2024-01-02' AND item NOT LIKE 'T%'
 -- plain
-SELECT COUNT(*) FROM baskets WHERE day BETWEEN '2023-12-30' AND '2024-01-02' AND item <> 'tea'
+SELECT COUNT(*) FROM baskets WHERE day BETWEEN '2023-12-30' AND '2024-01-02' AND item <> 'tea';
+-- trino
+SELECT histogram(item) AS h FROM baskets WHERE item <> 'jam'
+-- plain
+SELECT map_from_entries(list((item, n) ORDER BY item)) FROM (SELECT item, COUNT(*)::BIGINT AS n FROM baskets WHERE item <> 'jam' GROUP BY item);
+-- trino
+SELECT truncate(secs / 1000.0) AS s, count(*) AS n FROM logins GROUP BY 1
+-- plain
+SELECT trunc(secs / 1000.0), COUNT(*) FROM logins GROUP BY 1;
+-- redshift
+SELECT DATEPART(dow, day) AS d, DATEPART('month', day) AS m, COUNT(*) AS n FROM baskets GROUP BY 1, 2 HAVING COUNT(*) > 0
+-- plain
+SELECT dayofweek(day), month(day), COUNT(*) FROM baskets GROUP BY ALL;
+-- bigquery
+SELECT ok, APPROX_TOP_COUNT(device, 1) AS t FROM logins WHERE ok IS NOT NULL AND (device = 'web' OR (device = 'phone' AND secs < 1000)) GROUP BY ok
+-- plain
+SELECT ok, list({'value': device, 'count': n} ORDER BY n DESC)[:1] FROM (SELECT ok, device, COUNT(*) AS n FROM logins WHERE device = 'web' OR (device = 'phone' AND secs < 1000) GROUP BY ALL) GROUP BY ok;
+-- snowflake
+SELECT e, COUNT(*) AS n FROM (SELECT CONDITIONAL_TRUE_EVENT(secs > 1000) OVER (PARTITION BY mid ORDER BY seen) AS e FROM logins) GROUP BY e HAVING COUNT(*) > 0
+-- plain
+SELECT e, COUNT(*) FROM (SELECT SUM(CASE WHEN secs > 1000 THEN 1 ELSE 0 END) OVER (PARTITION BY mid ORDER BY seen) AS e FROM logins) GROUP BY e;

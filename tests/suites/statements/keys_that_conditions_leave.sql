@@ -50,4 +50,8 @@ SELECT * FROM (VALUES (1, 0));
 SELECT amount > 10 AS c, COUNT(*) AS n FROM events WHERE amount > 0 GROUP BY c;
 SELECT upper(source) AS s, COUNT(*) AS n FROM events WHERE source LIKE '%p%' GROUP BY s;
 SELECT discount // 5 AS d, COUNT(*) AS n, AVG(discount) AS a FROM sales WHERE discount < 15 GROUP BY d;
-SELECT discount > 4 AS d, COUNT(*) AS n FROM sales WHERE NOT discount = 10 GROUP BY d
+SELECT discount > 4 AS d, COUNT(*) AS n FROM sales WHERE NOT discount = 10 GROUP BY d;
+SELECT rate, COUNT(*) AS n FROM odd WHERE abs(rate) < 0.03 GROUP BY rate;
+SELECT rate, COUNT(*) AS n FROM odd WHERE 0.03 >= abs(rate) AND rate > -0.01 GROUP BY rate;
+SELECT big, COUNT(*) AS n FROM odd WHERE abs(big) < 3000 GROUP BY big HAVING COUNT(*) > 0;
+SELECT big, COUNT(*) AS n FROM odd WHERE big BETWEEN 1000 AND 4000 GROUP BY big HAVING COUNT(*) > 0;

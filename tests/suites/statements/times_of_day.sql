@@ -30,4 +30,6 @@ SELECT COUNT(*) AS n FROM events WHERE clock < TIME '20:00' AND hour(clock) > 3 
 -- bigquery
 SELECT TIME(seen_at) >= '12:00:00' AS r, COUNT(*) AS n FROM events GROUP BY r
 -- plain
-SELECT seen_at::TIME >= TIME '12:00' AS r, COUNT(*) AS n FROM events GROUP BY r
+SELECT seen_at::TIME >= TIME '12:00' AS r, COUNT(*) AS n FROM events GROUP BY r;
+SELECT COUNT(*) AS n FROM events WHERE seen_at::TIME + INTERVAL 1 HOUR > TIME '12:00';
+SELECT hour(seen_at::TIME - INTERVAL 90 MINUTE) AS h, COUNT(*) AS n FROM events GROUP BY h;

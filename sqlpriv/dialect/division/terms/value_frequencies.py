@@ -31,6 +31,8 @@ _OF_COUNTS = {
     "histogram": f"map(list({VALUE} ORDER BY {VALUE}), list({COUNTED} ORDER BY {VALUE}))",
     "entropy": f"log2(sum({COUNTED})) - sum({COUNTED} * log2({COUNTED})) / sum({COUNTED})",
     "approx_top_k": f"list({VALUE} ORDER BY {COUNTED} DESC, {VALUE})[:{{0}}]",
+    "approx_top_count": f"list({{{{'value': {VALUE}, 'count': {COUNTED}}}}}"
+    f" ORDER BY {COUNTED} DESC, {VALUE})[:{{0}}]",
     **dict.fromkeys(_ONE_OF, f"arg_max({VALUE}, {COUNTED})"),
 }
 """Name → what becomes of it; {0} is the second argument."""

@@ -63,7 +63,8 @@ def _columns_with_values(condition: a.Expr) -> set[str]:
         case a.Call("not", (a.In() | a.Like() as inside,)):
             return _columns_with_values(inside)
         case a.Call(op, args) if op in _COMPARISONS:
-            return {arg.name.lower() for arg in args if isinstance(arg, a.Col)}
+            sides = [x.args[0] if isinstance(x, a.Call) and x.op == "abs" else x for x in args]
+            return {side.name.lower() for side in sides if isinstance(side, a.Col)}
         case a.In(a.Col(name), values) if None not in values:
             return {name.lower()}
         case a.Like(a.Col(name)):
@@ -187,12 +188,18 @@ def _comparison_ends(predicate: a.Expr, scope: Mapping[str, Shape]) -> dict[str,
 def _comparisons_of_columns(part: a.Expr) -> tuple[a.Expr, ...]:
     """Returns a condition as comparisons of a column with a literal, the column on the left.
 
-    `3 < x` becomes `x > 3`. A comparison of a moment's day becomes one of the moment: `date(at) =
-    '2026-01-01'` is `at >= '2026-01-01' AND at < '2026-01-02'`. Any other condition stays as it is.
+    `3 < x` becomes `x > 3`, and `abs(x) < 3` both `x < 3` and `x > -3`. A comparison of a moment's
+    day becomes one of the moment: `date(at) = '2026-01-01'` is `at >= '2026-01-01' AND at <
+    '2026-01-02'`. Any other condition stays as it is.
     """
     match part:
         case a.Call(op, (a.Lit() as value, expr)) if op in _TURNED and not isinstance(expr, a.Lit):
             return _comparisons_of_columns(a.Call(_TURNED[op], (expr, value)))
+        case a.Call("<" | "<=" as op, (a.Call("abs", (a.Col() as column,)), a.Lit(value) as end)):
+            if not isinstance(value, int | float):
+                return (part,)
+            least = replace(end, value=-value)
+            return a.Call(op, (column, end)), a.Call(TURNED[op], (column, least))
         case a.Call(op, (a.Call("date", (a.Col() as moment,)), a.Lit(dt.date() as day))):
             first = dt.datetime(day.year, day.month, day.day)
             if day >= dt.date.max:

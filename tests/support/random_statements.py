@@ -1,0 +1,382 @@
+"""Random statements of kinds that analysts write, and random rows of few units to ask about.
+
+The tables are the suites' and, for units of two columns, `staff` and `shifts`. Rows of a unit are
+rows of the suites' tables with another owner; some of their values are replaced by hostile ones.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from suites.run import classes, in_its_dialect, statements
+
+MORE_TABLES = """
+CREATE TABLE staff AS SELECT ['A', 'B', 'C'][1 + i % 3] AS firm, (i // 3)::INTEGER AS badge,
+    (i % 4)::INTEGER AS grade FROM range(30) AS t(i);
+CREATE TABLE shifts AS SELECT i AS nr, ['A', 'B', 'C'][1 + i % 3] AS firm,
+    (i // 3 % 10)::INTEGER AS badge, DATE '2024-01-01' + (i * 37 % 60)::INTEGER AS day,
+    (i * 7 % 13)::INTEGER AS hours, 'post ' || (i * 5 % 4) AS post FROM range(200) AS t(i);
+"""
+MORE_DECLARATIONS = """
+ALTER TABLE staff ADD PRIMARY KEY (firm, badge);
+ALTER TABLE staff ADD PRIVACY_KEY (firm, badge);
+ALTER TABLE staff SET PRIVACY BOUND (rows_per_unit = 1);
+ALTER TABLE staff SET PU;
+ALTER TABLE staff ALTER COLUMN grade SET PRIVACY DOMAIN BETWEEN (0, 3);
+ALTER TABLE shifts ADD PRIMARY KEY (nr);
+ALTER TABLE shifts SET PRIVACY BOUND (rows_per_unit = 4, groups_per_unit = 2);
+ALTER TABLE shifts ADD PRIVACY_LINK (firm, badge) REFERENCES staff (firm, badge);
+ALTER TABLE shifts ALTER COLUMN hours SET PRIVACY DOMAIN BETWEEN (0, 12);
+ALTER TABLE shifts ALTER COLUMN day SET PRIVACY DOMAIN BETWEEN ('2024-01-01', '2024-02-29');
+"""
+PAID = ("people", "visits", "stays", "events", "odd", "customers", "members", "staff")
+BUDGETS = {
+    "zcdp": "(epsilon = 1e5, delta = 1e-9, keys_delta = 1e-9)",
+    "pure": "(epsilon = 1e6)",
+    "periods": "(epsilon = 1e5, delta = 1e-9, per = 'day', total = 2e5)",
+}
+"""A vault of each kind: SET PRIVACY BUDGET of all units' tables."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A private table: how to write questions about it, and whose its rows are.
+
+    Attributes:
+        family: The units' table, whose budget pays.
+        unit: The column or columns of the unit; '' where a link of a link leads to it.
+        order: A total order of a unit's rows.
+        keys: Columns of few declared values.
+        numbers: Columns of numbers.
+        free: A column of undeclared values, '' for none.
+    """
+
+    family: str
+    unit: str
+    order: str
+    keys: tuple[str, ...]
+    numbers: tuple[str, ...]
+    free: str = ""
+
+
+PRIVATE = {
+    "people": Table("people", "id", "id", ("sex", "educ", "region"), ("age", "hours", "income")),
+    "visits": Table("visits", "person", "id", ("ward",), ("ward", "id"), "id"),
+    "stays": Table("stays", "person", "day, id", ("ward",), ("ward",), "id"),
+    "events": Table(
+        "events",
+        "person",
+        "seen_at, id",
+        ("step", "source", "change"),
+        ("amount", "score", "change"),
+        "id",
+    ),
+    "odd": Table("odd", "u", "d, id", ("m", "s"), ("neg", "dec3", "rate", "f4", "u1")),
+    "sales": Table(
+        "customers", "cid", "sold, sid", ("channel", "store"), ("qty", "price", "discount"), "sid"
+    ),
+    "logins": Table("members", "mid", "seen, lid", ("device",), ("secs",)),
+    "baskets": Table("members", "", "bid", ("item", "qty"), ("paid", "qty")),
+    "shifts": Table("staff", "firm, badge", "day, nr", ("hours",), ("hours",), "post"),
+}
+FAMILIES = {
+    family: tuple(name for name, table in PRIVATE.items() if table.family == family)
+    for family in PAID
+}
+OWNERS = {"customers": "cid", "members": "mid", "staff": "firm, badge"}
+"""Units' tables that have rows of links, and the columns that links name."""
+
+
+def owners_of(family: str) -> tuple[tuple[str, str], ...]:
+    """The tables of a family and the columns that name the unit, the last ones leading to others:
+    'lid' of baskets leads to a login."""
+    own = OWNERS.get(family) or PRIVATE[family].unit
+    linked = [(name, PRIVATE[name].unit or "lid") for name in FAMILIES[family] if name != family]
+    return ((family, own), *linked)
+
+
+class Questioner:
+    """Draws statements."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.rng = rng
+
+    def table(self, *, least: str = "unit") -> str:
+        """The name of a private table that has what a kind needs: 'unit', 'rows' of a unit, or
+        'free' values."""
+        rng = self.rng
+        named = [n for n, t in PRIVATE.items() if t.unit or least == "any"]
+        if least in ("rows", "free"):
+            named = [n for n in named if n != "people"]
+        return rng.choice([n for n in named if least != "free" or PRIVATE[n].free])
+
+    def test(self, table: str, prefix: str = "") -> str:
+        """A predicate about a row."""
+        rng, of = self.rng, PRIVATE[table]
+        number = prefix + rng.choice(of.numbers)
+        return rng.choice(
+            [
+                f"{number} > {rng.choice([0, 1, 2, 5, 40])}",
+                f"{number} BETWEEN {rng.randint(-3, 1)} AND {rng.randint(1, 50)}",
+                f"{prefix}{rng.choice(of.keys)} IS NOT NULL",
+                f"NOT ({number} = {rng.randint(0, 3)})",
+                f"coalesce({number}, 1) % 2 = {rng.randint(0, 1)}",
+                "true",
+            ]
+        )
+
+    def output(self, number: str) -> str:
+        """An aggregate of a number."""
+        low, high = self.rng.choice([(0, 3), (-2, 9), (0, 100)])
+        return self.rng.choice(
+            [
+                "COUNT(*)",
+                f"COUNT({number})",
+                f"SUM(least(greatest({number}, {low}), {high}))",
+                f"AVG(least(greatest({number}, {low}), {high}))",
+                f"COUNT(DISTINCT least(greatest({number}, {low}), {min(high, 9)}))",
+            ]
+        )
+
+    def group(self, table: str) -> str:
+        """A key, and HAVING now and then."""
+        key = self.rng.choice(PRIVATE[table].keys)
+        return f" GROUP BY {key}" + self.rng.choice(["", "", " HAVING COUNT(*) > 3"])
+
+    def in_unit(self, table: str) -> str:
+        """A window's frame inside a unit."""
+        of = PRIVATE[table]
+        return f"(PARTITION BY {of.unit} ORDER BY {of.order})"
+
+    def unpivot(self) -> str:
+        rng, table = self.rng, self.table(least="any")
+        numbers = rng.sample(PRIVATE[table].numbers, min(2, len(PRIVATE[table].numbers)))
+        nulls = rng.choice(["", " INCLUDE NULLS"])
+        v = self.output("v")
+        return (
+            f"SELECT n, {v} AS a FROM {table} UNPIVOT{nulls} (v FOR n IN ({', '.join(numbers)}))"
+            f" GROUP BY n"
+        )
+
+    def pivot(self) -> str:
+        rng, table = self.rng, self.table(least="any")
+        of = PRIVATE[table]
+        on, number = rng.choice(of.keys), rng.choice(of.numbers)
+        by = rng.choice([f" GROUP BY {k}" for k in of.keys if k != on] or [""])
+        low_high = rng.choice(["COUNT(*)", f"SUM({number})", f"AVG({number})"])
+        return f"PIVOT {table} ON {on} USING {low_high}{by}"
+
+    def unit_window(self) -> str:
+        """ROW_NUMBER, values of rows before, running sums."""
+        rng, table = self.rng, self.table(least="rows")
+        of, frame = PRIVATE[table], self.in_unit(table)
+        number, key = rng.choice(of.numbers), rng.choice(of.keys)
+        value, test = rng.choice(
+            [
+                (f"ROW_NUMBER() OVER {frame}", "w <= 2"),
+                (f"LAG({number}) OVER {frame}", f"w < {number}"),
+                (f"LEAD({key}) OVER {frame}", f"w = {key}"),
+                (f"SUM({number}) OVER {frame}", "w > 2"),
+                (f"COUNT(*) OVER (PARTITION BY {of.unit})", "w > 1"),
+                (f"MAX({number}) OVER (PARTITION BY {of.unit})", f"w = {number}"),
+                (f"FIRST_VALUE({key}) OVER {frame}", f"w = {key}"),
+            ]
+        )
+        columns = ", ".join(dict.fromkeys((key, number)))
+        inner = f"SELECT {of.unit}, {columns}, {number} AS x, {value} AS w FROM {table}"
+        grouped = rng.choice(["", f" GROUP BY {key}"])
+        rows = f"{inner} WHERE {self.test(table)}"
+        return f"SELECT {self.output('x')} AS a FROM ({rows}) WHERE {test}{grouped}"
+
+    def qualify(self) -> str:
+        rng, table = self.rng, self.table(least="rows")
+        of = PRIVATE[table]
+        key, number = rng.choice(of.keys), rng.choice(of.numbers)
+        columns = ", ".join(dict.fromkeys((key, number)))
+        test = rng.choice(
+            [
+                f"ROW_NUMBER() OVER {self.in_unit(table)} <= {rng.randint(1, 2)}",
+                f"{key} <> LAG({key}) OVER {self.in_unit(table)}",
+                f"COUNT(*) OVER (PARTITION BY {of.unit}) >= 2",
+            ]
+        )
+        inner = f"SELECT {columns} FROM {table} WHERE {self.test(table)} QUALIFY {test}"
+        return f"SELECT {self.output(number)} AS a FROM ({inner})" + rng.choice(
+            ["", f" GROUP BY {key}"]
+        )
+
+    def distinct_on(self) -> str:
+        rng, table = self.rng, self.table(least="rows")
+        of = PRIVATE[table]
+        key, number = rng.choice(of.keys), rng.choice(of.numbers)
+        columns = ", ".join(dict.fromkeys((key, number)))
+        inner = (
+            f"SELECT DISTINCT ON ({of.unit}) {of.unit}, {columns} FROM {table}"
+            f" ORDER BY {of.unit}, {of.order}"
+        )
+        return f"SELECT {key}, {self.output(number)} AS a FROM ({inner}) GROUP BY {key}"
+
+    def answer_window(self) -> str:
+        rng, table = self.rng, self.table(least="any")
+        key, number = rng.choice(PRIVATE[table].keys), rng.choice(PRIVATE[table].numbers)
+        over = rng.choice(
+            [
+                "RANK() OVER (ORDER BY COUNT(*) DESC)",
+                "SUM(COUNT(*)) OVER ()",
+                "COUNT(*) / SUM(COUNT(*)) OVER ()",
+                f"LAG(COUNT(*)) OVER (ORDER BY {key})",
+            ]
+        )
+        test = self.test(table)
+        return (
+            f"SELECT {key}, {self.output(number)} AS a, {over} AS w FROM {table} WHERE {test}"
+            f" GROUP BY {key}"
+        )
+
+    def grouping_sets(self) -> str:
+        rng, table = self.rng, self.table(least="any")
+        of = PRIVATE[table]
+        keys = rng.sample(of.keys, min(2, len(of.keys)))
+        form = rng.choice(["ROLLUP ({})", "CUBE ({})", "GROUPING SETS (({}), ())"])
+        listed = ", ".join(keys)
+        a, number = listed, rng.choice(of.numbers)
+        return f"SELECT {a}, {self.output(number)} AS a FROM {table} GROUP BY {form.format(listed)}"
+
+    def strata(self) -> str:
+        table = self.table(least="any")
+        key, number = self.rng.choice(PRIVATE[table].keys), self.rng.choice(PRIVATE[table].numbers)
+        test = self.test(table)
+        return (
+            f"SELECT {key}, {self.output(number)} AS a FROM {table} WHERE {test} STRATIFY BY {key}"
+        )
+
+    def set_operation(self) -> str:
+        rng, table = self.rng, self.table(least="rows")
+        of = PRIVATE[table]
+        word = rng.choice(["INTERSECT", "EXCEPT", "UNION", "UNION ALL"])
+        more = rng.choice(["", f", {rng.choice(of.keys)}"])
+        one, other = (f"SELECT {of.unit}{more} FROM {table} WHERE {self.test(table)}" for _ in "12")
+        return f"SELECT COUNT(*) AS a FROM ({one} {word} {other})"
+
+    def exists(self) -> str:
+        rng = self.rng
+        table = self.table(least="rows")
+        of = PRIVATE[table]
+        same = " AND ".join(f"i.{c} = o.{c}" for c in of.unit.split(", "))
+        word = rng.choice(["", "NOT "])
+        outer = rng.choice([table, of.family])
+        key = rng.choice(of.keys) if outer == table else ""
+        inner = f"SELECT 1 FROM {table} AS i WHERE {same} AND {self.test(table, 'i.')}"
+        grouped = f" GROUP BY o.{key}" if key and rng.random() < 0.5 else ""
+        return f"SELECT COUNT(*) AS a FROM {outer} AS o WHERE {word}EXISTS ({inner}){grouped}"
+
+    def filtered(self) -> str:
+        table = self.table(least="any")
+        numbers = PRIVATE[table].numbers
+        outputs = ", ".join(
+            f"{self.output(self.rng.choice(numbers))} FILTER (WHERE {self.test(table)}) AS a{i}"
+            for i in range(2)
+        )
+        return f"SELECT {outputs} FROM {table}" + self.group(table)
+
+    def per_unit(self) -> str:
+        """Aggregates inside a unit, one or two of them deep."""
+        rng, table = self.rng, self.table(least="rows")
+        of = PRIVATE[table]
+        number, key = rng.choice(of.numbers), rng.choice(of.keys)
+        made = rng.choice(
+            ["COUNT(*)", f"MAX({number})", f"SUM({number})", f"COUNT(DISTINCT {key})"]
+        )
+        if rng.random() < 0.5:
+            inner = f"SELECT {of.unit}, {made} AS k FROM {table} GROUP BY {of.unit}"
+            return f"SELECT {self.output('k')} AS a FROM ({inner}) WHERE k >= {rng.randint(0, 2)}"
+        inner = f"SELECT {of.unit}, {key}, {made} AS k FROM {table} GROUP BY {of.unit}, {key}"
+        outer = f"SELECT {of.unit}, MAX(k) AS k2, COUNT(*) AS n FROM ({inner}) GROUP BY {of.unit}"
+        return f"SELECT {self.output('k2')} AS a FROM ({outer}) WHERE n >= {rng.randint(0, 2)}"
+
+    def composite(self) -> str:
+        """Units of two columns, and their linked rows."""
+        rng = self.rng
+        return rng.choice(
+            [
+                f"SELECT {self.output('hours')} AS a FROM shifts WHERE {self.test('shifts')}",
+                f"SELECT grade, {self.output('hours')} AS a FROM shifts"
+                " JOIN staff USING (firm, badge) GROUP BY grade",
+                "SELECT COUNT(*) AS a FROM (SELECT firm, badge, SUM(hours) AS h FROM shifts"
+                f" GROUP BY firm, badge) WHERE h > {rng.randint(0, 20)}",
+                "SELECT COUNT(*) AS a FROM staff AS o WHERE EXISTS (SELECT 1 FROM shifts AS i WHERE"
+                " i.firm = o.firm AND i.badge = o.badge AND hours > 2)",
+            ]
+        )
+
+    def linked(self) -> str:
+        """Rows met over links, and bounds of the statement."""
+        rng = self.rng
+        m, g = rng.randint(1, 4), rng.randint(1, 3)
+        bound = (
+            f"WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 2, max_rows_contributed = {m}"
+            f"{rng.choice(['', f', max_groups_contributed = {g}'])})"
+        )
+        source, key, number = rng.choice(
+            [
+                ("sales s JOIN customers c USING (cid)", "country", "qty"),
+                ("customers c LEFT JOIN sales s USING (cid)", "tier", "price"),
+                ("baskets b JOIN logins l USING (lid)", "device", "paid"),
+                ("baskets b JOIN logins l USING (lid) JOIN members USING (mid)", "level", "secs"),
+                ("sales s JOIN products USING (pid)", "category", "cost"),
+                ("sales s JOIN sales t USING (cid, store)", "s.channel", "t.qty"),
+            ]
+        )
+        by = rng.choice([f" GROUP BY {key}", f" STRATIFY BY {key}", ""])
+        return f"SELECT {rng.choice([bound, ''])} {self.output(number)} AS a FROM {source}{by}"
+
+    def selected_keys(self) -> str:
+        """Keys of a threshold, and what is asked of them."""
+        table = self.table(least="free")
+        of = PRIVATE[table]
+        key = f"{of.free} % {self.rng.randint(2, 9)}" if of.free != "post" else of.free
+        a = self.output(self.rng.choice(of.numbers))
+        return f"SELECT {key} AS k, {a} AS a FROM {table} GROUP BY k"
+
+    def median(self) -> str:
+        table = self.table(least="any")
+        number = self.rng.choice(PRIVATE[table].numbers)
+        what = self.rng.choice(["MEDIAN({})", "QUANTILE_CONT({}, 0.9)", "MODE({})", "MAX({})"])
+        return f"SELECT {what.format(number)} AS a FROM {table}{self.group(table)}"
+
+    def of_the_suites(self) -> str:
+        """A statement of the suites, in its dialect, which the first line names."""
+        dialect, sql = in_its_dialect(self.rng.choice(_SUITES))
+        return f"-- {dialect}\n{sql}"
+
+    def of_a_dialect(self) -> str:
+        """A statement of the suites that is not in DuckDB's dialect."""
+        dialect, sql = in_its_dialect(self.rng.choice(_FOREIGN))
+        return f"-- {dialect}\n{sql}"
+
+
+_SUITES = [text for name in classes() for text in statements(name)]
+_FOREIGN = [text for text in _SUITES if in_its_dialect(text)[0] != "duckdb"]
+KINDS: dict[str, Callable[[Questioner], str]] = {
+    "unpivot": Questioner.unpivot,
+    "pivot": Questioner.pivot,
+    "windows inside a unit": Questioner.unit_window,
+    "qualify": Questioner.qualify,
+    "distinct on": Questioner.distinct_on,
+    "windows over answers": Questioner.answer_window,
+    "grouping sets": Questioner.grouping_sets,
+    "strata": Questioner.strata,
+    "set operations": Questioner.set_operation,
+    "correlated exists": Questioner.exists,
+    "filter": Questioner.filtered,
+    "aggregates inside a unit": Questioner.per_unit,
+    "composite units": Questioner.composite,
+    "links and bounds": Questioner.linked,
+    "selected keys": Questioner.selected_keys,
+    "levels": Questioner.median,
+    "suites": Questioner.of_the_suites,
+    "dialects": Questioner.of_a_dialect,
+}
+"""How a statement of each kind is drawn."""

@@ -34,8 +34,8 @@ def project(
         if isinstance(expr, a.Col) and shape.zoned == zoned:
             names[n] = expr.name
             continue
-        is_narrow = isinstance(node, t.Literal) and shape.type is Type.INTEGER
-        is_narrow = is_narrow and -(2**31) <= shape.lower <= shape.upper < 2**31
+        value = node.value if isinstance(node, t.Literal) and shape.type is Type.INTEGER else None
+        is_narrow = isinstance(value, int) and -(2**31) <= value < 2**31
         shape = replace(shape, zoned=zoned, stored="INTEGER" if is_narrow else "")
         new = naming.free_name(f"{alias.lower()}.{n}" if alias else n)
         if (demanded := rows.binder.listed.get(expr)) is not None and shape.values is None:

@@ -3407,14 +3407,14 @@ MUTANTS = (
     ),
     Mutant(
         "rows that ORDER BY sorts are as laid out",
-        "sqlpriv/answer/named_outputs.py",
+        "sqlpriv/answer/outputs/named_outputs.py",
         "not (output.order_by or ",
         "not (",
         NAMED,
     ),
     Mutant(
         "labels of an ENUM are texts",
-        "sqlpriv/answer/named_outputs.py",
+        "sqlpriv/answer/outputs/named_outputs.py",
         "as_laid_out and plain_keys and",
         "as_laid_out and",
         NAMED,

@@ -14,7 +14,7 @@ from sqlpriv.answer import means, quantiles
 from sqlpriv.answer.interval_notes import without_unknown
 from sqlpriv.answer.intervals.estimate import Estimate
 from sqlpriv.answer.marginal_agreement import make_marginals_agree
-from sqlpriv.answer.means import Moments
+from sqlpriv.answer.moments import Moments, read_moments
 from sqlpriv.answer.pooled_strata import own_weights
 from sqlpriv.answer.reconcile import round_counts, two_levels
 from sqlpriv.kernel.terms.algebra import Asked, Distinct
@@ -55,7 +55,7 @@ def cell_figures(
     by_query = quantiles.in_order({release.query: release for release in releases})
     recipes = (*output.recipes, *output.own)
     plain = [recipe for recipe in recipes if not recipe.using and recipe.kind != "level"]
-    moments = {r: means.moments(r, by_query) for r in plain}
+    moments = {r: read_moments(r, by_query) for r in plain}
     return CellFigures(by_query, make_marginals_agree(output, moments) | dict(adapted))
 
 
@@ -90,7 +90,7 @@ def aggregate_column(
     parts: tuple[Estimate, ...] = (means.cells(recipe, inputs.moments[recipe]),)
     if isinstance(recipe.whole, Distinct):
         apart = replace(recipe, count=recipe.whole, whole=None)
-        parts += (means.cells(apart, means.moments(apart, inputs.releases)),)
+        parts += (means.cells(apart, read_moments(apart, inputs.releases)),)
     elif output.strata:
         alone = _measured_alone(number, marginal, inputs)
         parts = two_levels(recipe, inputs.moments[recipe], weights, alone)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sqlpriv.answer import means
 from sqlpriv.answer.intervals.estimate import Estimate
-from sqlpriv.answer.means import Moments
+from sqlpriv.answer.moments import Moments
 from sqlpriv.plan.aggregates.rewrites import Recipe
 from sqlpriv.plan.cells.computed_columns import aggregates_in
 from sqlpriv.plan.notices import listing

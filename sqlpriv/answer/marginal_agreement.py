@@ -22,7 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from sqlpriv.answer.means import Array, Moments
+from sqlpriv.answer.intervals.estimate import Array
+from sqlpriv.answer.moments import Moments
 from sqlpriv.kernel.terms.algebra import Distinct
 from sqlpriv.plan.aggregates.rewrites import Recipe
 from sqlpriv.plan.plan import Output

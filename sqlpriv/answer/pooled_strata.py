@@ -26,8 +26,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sqlpriv.answer.intervals.estimate import Estimate
-from sqlpriv.answer.means import Array, Moments, cells, combine_strata, finish_variance
+from sqlpriv.answer.intervals.estimate import Array, Estimate
+from sqlpriv.answer.means import cells, combine_strata, finish_variance
+from sqlpriv.answer.moments import Moments
 from sqlpriv.answer.pooled.group_effects import FAR_PARTS, draw_together
 from sqlpriv.plan.aggregates.rewrites import Recipe
 

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from sqlpriv.answer import means
 from sqlpriv.answer.intervals.estimate import Array, Estimate
-from sqlpriv.answer.means import Moments
+from sqlpriv.answer.moments import Moments
 from sqlpriv.answer.pooled_strata import pool_strata, pool_sums, pool_variances
 from sqlpriv.plan.aggregates.rewrites import Recipe
 

@@ -28,7 +28,11 @@ from sqlpriv.answer.aggregate_columns import (
     cell_figures,
     pooled_columns,
 )
-from sqlpriv.answer.cell_engine import (
+from sqlpriv.answer.integers.shown_types import in_shown_types
+from sqlpriv.answer.integers.whole_counts import bias_note, make_counts_whole
+from sqlpriv.answer.interval_notes import division_notes, few_stated_notes, interval_notes
+from sqlpriv.answer.moments import Moments
+from sqlpriv.answer.outputs.cell_engine import (
     POSITION,
     TABLE,
     engine_of_cells,
@@ -38,11 +42,7 @@ from sqlpriv.answer.cell_engine import (
     refuse_never_computable,
     rehearsed_cells,
 )
-from sqlpriv.answer.integers.shown_types import in_shown_types
-from sqlpriv.answer.integers.whole_counts import bias_note, make_counts_whole
-from sqlpriv.answer.interval_notes import division_notes, few_stated_notes, interval_notes
-from sqlpriv.answer.means import Moments
-from sqlpriv.answer.named_outputs import are_named, named_columns
+from sqlpriv.answer.outputs.named_outputs import are_named, named_columns
 from sqlpriv.answer.shared_noise import shift_columns, tells_shifts
 from sqlpriv.answer.stratum_weights import align_weights
 from sqlpriv.errors import DataError, Refused

@@ -22,7 +22,8 @@ import numpy as np
 import pyarrow as pa
 
 from sqlpriv.answer.aggregate_columns import CellFigures
-from sqlpriv.answer.means import Array, Moments
+from sqlpriv.answer.intervals.estimate import Array
+from sqlpriv.answer.moments import Moments
 from sqlpriv.plan.aggregates.rewrites import Recipe
 from sqlpriv.plan.cells.computed_columns import SHIFTS, needs_shifts
 from sqlpriv.plan.plan import GroupingSet, Output

@@ -22,7 +22,8 @@ from sqlpriv.statements.keywords import HIDDEN, LABEL
 
 NULL_RULES = {
     "sum": "SUM is NULL where the noised count of its values is not above 0",
-    "mean": "AVG and variances are NULL where ± would be as long as their domain",
+    "mean": "AVG and variances are NULL where noise may be all of their rows, or where ± would "
+    "be as long as their domain",
     "level": "quantiles, MIN, MAX and MODE are NULL where noise may leave none of their rows: the "
     "count of values is within its own half-width, or within the error of rank",
 }

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from support.exact_people import engine, exact, noised, planned, rows
 
-from sqlpriv.answer import cell_engine
+from sqlpriv.answer.outputs import cell_engine
 from sqlpriv.answer.rows import answer
 from sqlpriv.errors import Refused
 from sqlpriv.plan.output_half_widths import half_width, uncertain_divisors

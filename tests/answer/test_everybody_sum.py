@@ -12,7 +12,7 @@ from bench.value_shapes import SHAPES
 
 from sqlpriv.answer import means
 from sqlpriv.answer.intervals.estimate import Estimate
-from sqlpriv.answer.means import Moments
+from sqlpriv.answer.moments import Moments
 from sqlpriv.answer.reconcile import reconcile, two_levels
 from sqlpriv.answer.rounds import adaptive_means
 from sqlpriv.dialect import read

@@ -8,7 +8,7 @@ from support.exact_people import planned
 
 from sqlpriv.answer import means
 from sqlpriv.answer.interval_notes import without_unknown
-from sqlpriv.answer.means import Moments
+from sqlpriv.answer.moments import Moments
 from sqlpriv.plan.pricing.statement import GAUSSIAN_95, LAPLACE_95
 
 GROUPS, DEVIATION, VARIANCE, MIDDLE = 40_000, 3.0, 30.0**2, -450.0

@@ -10,7 +10,7 @@ import pytest
 from support.exact_people import planned
 
 from sqlpriv.answer.interval_notes import few_stated_notes, interval_notes
-from sqlpriv.answer.means import Moments
+from sqlpriv.answer.moments import Moments
 from sqlpriv.kernel.proof import noise
 from sqlpriv.session.session import Session
 

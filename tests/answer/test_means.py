@@ -9,6 +9,7 @@ from support.exact_people import BUDGET, PEOPLE, PURE, planned
 
 from sqlpriv.answer import means
 from sqlpriv.answer.intervals.estimate import Estimate
+from sqlpriv.answer.moments import Moments, read_moments
 from sqlpriv.kernel.terms.budget import Epsilon, Rho
 from sqlpriv.kernel.terms.release import Release
 from sqlpriv.plan.plan import Plan
@@ -45,12 +46,12 @@ def _plan(aggregate: str) -> Plan:
 
 def _cells(plan: Plan, releases: dict) -> Estimate:
     recipe = plan.output.recipes[0]
-    return means.cells(recipe, means.moments(recipe, releases))
+    return means.cells(recipe, read_moments(recipe, releases))
 
 
 def _whole(plan: Plan, releases: dict, weights: np.ndarray | None) -> Estimate:
     recipe = plan.output.recipes[0]
-    return means.combine_strata(recipe, means.moments(recipe, releases), weights)
+    return means.combine_strata(recipe, read_moments(recipe, releases), weights)
 
 
 def _true(kind: str, weights: np.ndarray) -> tuple[np.ndarray, float]:
@@ -178,7 +179,7 @@ def test_a_standard_deviation_holds_as_often_as_its_variance() -> None:
     variance, root = planned(select).output.recipes
     for noise in (1e2, 1e5, 1e7):
         n, s = np.array([[900.0, 40.0]]), np.array([[0.0, 10.0]])
-        m = means.Moments(n, s, np.array([[-1e8, -1e5]]), 1.0, 1e4, noise**2, 2.0)
+        m = Moments(n, s, np.array([[-1e8, -1e5]]), 1.0, 1e4, noise**2, 2.0)
         v, d = means.cells(variance, m), means.cells(root, m)
         low, high = v.values - v.half_widths, v.values + v.half_widths
         ends = np.sqrt(np.maximum(low, 0.0)), np.sqrt(high)

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from support.exact_people import PEOPLE, engine, exact, planned
 
-from sqlpriv.answer import cell_engine, named_outputs, rows
+from sqlpriv.answer import rows
+from sqlpriv.answer.outputs import cell_engine, named_outputs
 from sqlpriv.kernel.terms.contract import Categories, Column, Type
 from sqlpriv.plan.output_half_widths import has_half_width
 from sqlpriv.system import arrow

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from support.exact_people import planned
 
-from sqlpriv.answer.means import Moments, cells
+from sqlpriv.answer.means import cells
+from sqlpriv.answer.moments import Moments
 from sqlpriv.answer.pooled.group_effects import FAR_PARTS, draw_together, main_effects
 from sqlpriv.answer.pooled_strata import BoundedFigures, own_means, pool_levels, pool_variances
 from sqlpriv.answer.reconcile import two_levels

@@ -9,7 +9,7 @@ from support.exact_people import planned
 
 from sqlpriv.answer import means
 from sqlpriv.answer.interval_notes import without_unknown
-from sqlpriv.answer.means import Moments
+from sqlpriv.answer.moments import Moments
 
 Z, DRAWS, ROWS, NOISE = 1.96, 20_000, 30.0, 6.0
 RECIPE = planned("SELECT AVG(age) AS v FROM people").output.recipes[0]

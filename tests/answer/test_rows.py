@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 from support.exact_people import PEOPLE, exact, noised, planned, rows
 
-from sqlpriv.answer import cell_engine
 from sqlpriv.answer import rows as module
+from sqlpriv.answer.outputs import cell_engine
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms.contract import Categories, Column, Type
 

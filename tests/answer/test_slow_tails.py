@@ -13,7 +13,7 @@ from bench.value_shapes import SHAPES, ValueShape
 from support.exact_people import planned
 
 from sqlpriv.answer.interval_notes import interval_notes
-from sqlpriv.answer.means import Moments
+from sqlpriv.answer.moments import Moments
 from sqlpriv.answer.rounds import tail_model
 from sqlpriv.answer.rounds.histogram import pooled_histogram, slow_tails, tail_constants
 from sqlpriv.answer.rounds.histogram.pooled_bins import BinEnds, excess_above

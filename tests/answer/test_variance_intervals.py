@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.exact_people import planned
 
-from sqlpriv.answer.means import Moments
+from sqlpriv.answer.moments import Moments
 from sqlpriv.answer.reconcile import two_levels
 
 STRATA, DRAWS, VARIANCE, MIDDLE = 100, 100, 60.0**2, -400.0

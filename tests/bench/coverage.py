@@ -31,8 +31,8 @@ from bench.heat_map import Square, draw
 from bench.mean_tables import StratifiedRows
 from bench.value_shapes import FURTHER, SHAPES, ValueShape
 
-from sqlpriv.answer import means
 from sqlpriv.answer.interval_notes import most_unseen
+from sqlpriv.answer.moments import read_moments
 from sqlpriv.answer.reconcile import two_levels
 from sqlpriv.answer.rounds import adaptive_means
 from sqlpriv.dialect import read
@@ -203,10 +203,10 @@ def run(
         releases = table.release(planned.measurements)
         moments = adaptive_means.ask_rounds(planned.rounds, releases, table.release)
         by_query = {r.query: r for r in releases}
-        of_strata = moments.get(recipe) or means.moments(recipe, by_query)
+        of_strata = moments.get(recipe) or read_moments(recipe, by_query)
         own = None
         if own_recipe is not None:
-            own = (own_recipe, moments.get(own_recipe) or means.moments(own_recipe, by_query))
+            own = (own_recipe, moments.get(own_recipe) or read_moments(own_recipe, by_query))
         cells, whole = two_levels(recipe, of_strata, None, own)
         values = np.nan_to_num(cells.values.ravel(), nan=recipe.middle)
         halves = np.nan_to_num(cells.half_widths.ravel(), nan=recipe.width)

@@ -46,8 +46,8 @@ from support.vaults import decoded
 
 from sqlpriv.answer import rows
 from sqlpriv.answer.aggregate_columns import cell_figures
-from sqlpriv.answer.cell_engine import POSITION
 from sqlpriv.answer.interval_notes import interval_notes, is_stated_by_rows
+from sqlpriv.answer.outputs.cell_engine import POSITION
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.checked import PreparedMeasurement, parts_of, prepare_measurement
 from sqlpriv.kernel.sql.queries import MACROS, render

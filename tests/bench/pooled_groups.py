@@ -30,9 +30,8 @@ from bench.mean_tables import StratifiedRows
 from coverage import ExactTable, plan_of
 from random_shapes import random_family, random_power
 
-from sqlpriv.answer import means
 from sqlpriv.answer.intervals.estimate import Estimate
-from sqlpriv.answer.means import Moments
+from sqlpriv.answer.moments import Moments, read_moments
 from sqlpriv.answer.pooled_strata import own_means
 from sqlpriv.answer.reconcile import two_levels
 from sqlpriv.answer.rounds import adaptive_means
@@ -135,7 +134,7 @@ def measure_table(table: GroupedTable, runs: int) -> np.ndarray:
     for _ in range(runs):
         releases = exact.release(planned.measurements)
         moments = adaptive_means.ask_rounds(planned.rounds, releases, exact.release).get(recipe)
-        moments = moments or means.moments(recipe, {r.query: r for r in releases})
+        moments = moments or read_moments(recipe, {r.query: r for r in releases})
         plain, whole = two_levels(replace(recipe, pooled=False), moments, None, None)
         pooled, _ = two_levels(recipe, moments, None, None)
         guesses = [plain.values.ravel()[held], np.ravel(whole.values)[:1], pooled.values[held]]

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from support.exact_people import planned
 
-from sqlpriv.answer.means import Moments
+from sqlpriv.answer.moments import Moments
 from sqlpriv.answer.rounds import adaptive_means
 from sqlpriv.answer.rounds.adaptive_means import (
     RUN,

@@ -13,6 +13,7 @@ from laboratory import Laboratory
 from people import STRATA
 
 from sqlpriv.answer import means
+from sqlpriv.answer.moments import read_moments
 from sqlpriv.answer.reconcile import two_levels
 from sqlpriv.dialect import read
 from sqlpriv.kernel.terms.budget import Budget, Rho
@@ -175,7 +176,7 @@ def answered(
     output = planned.output
     recipe, own = output.recipes[0], output.own[0] if output.own else None
     found = {
-        r: adapted[r] if r in adapted else means.moments(r, by_query)
+        r: adapted[r] if r in adapted else read_moments(r, by_query)
         for r in (recipe, own)
         if r is not None
     }

@@ -20,7 +20,7 @@ from hashlib import sha256
 from itertools import chain, islice, product
 from typing import NamedTuple
 
-from sqlpriv.answer.means import Moments
+from sqlpriv.answer.moments import Moments
 from sqlpriv.answer.rounds import clipped_mean, coinpress
 from sqlpriv.kernel.terms.algebra import Asked
 from sqlpriv.kernel.terms.release import Measurement, Release

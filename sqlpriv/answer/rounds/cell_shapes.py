@@ -29,7 +29,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sqlpriv.answer.means import Array
+from sqlpriv.answer.intervals.estimate import Array
 from sqlpriv.answer.rounds.histogram.pooled_bins import BinEnds, Pooled
 from sqlpriv.answer.rounds.histogram.tail_constants import BETWEEN, RESOLUTION, SHAPE_MISFIT
 from sqlpriv.answer.rounds.place_shrinkage import shrink

@@ -27,7 +27,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sqlpriv.answer.means import Array, Moments
+from sqlpriv.answer.intervals.estimate import Array
+from sqlpriv.answer.moments import Moments
 from sqlpriv.answer.rounds.histogram.tail_constants import (
     FEWEST_BINS,
     MOST_UNSEEN,

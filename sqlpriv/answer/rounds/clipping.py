@@ -41,7 +41,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sqlpriv.answer.means import Array
+from sqlpriv.answer.intervals.estimate import Array
 from sqlpriv.answer.rounds.clipping_errors import (
     NODE_WEIGHTS,
     NODES,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sqlpriv.answer.means import Array
+from sqlpriv.answer.intervals.estimate import Array
 from sqlpriv.answer.rounds.histogram.pooled_bins import BinEnds, Side
 from sqlpriv.answer.rounds.histogram.tail_constants import DOUBT, OWN_TAIL, UNEVEN
 from sqlpriv.answer.rounds.tail_model import Tails

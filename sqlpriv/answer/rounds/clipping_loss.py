@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sqlpriv.answer.means import Array
+from sqlpriv.answer.intervals.estimate import Array
 from sqlpriv.answer.rounds.clipping import clump_weights
 from sqlpriv.answer.rounds.histogram.hidden_clumps import tails_and_clumps
 from sqlpriv.answer.rounds.histogram.pooled_bins import (

@@ -29,7 +29,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sqlpriv.answer.means import Array, Moments
+from sqlpriv.answer.intervals.estimate import Array
+from sqlpriv.answer.moments import Moments
 from sqlpriv.kernel.terms.algebra import Asked
 from sqlpriv.kernel.terms.release import Measurement, Release
 from sqlpriv.plan.aggregates.means.mean_queries import Bounds, count_query, scaled_sum, squared_sum

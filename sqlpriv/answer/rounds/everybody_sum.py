@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sqlpriv.answer.means import Array
+from sqlpriv.answer.intervals.estimate import Array
 from sqlpriv.answer.reconcile import weigh_levels
 from sqlpriv.answer.rounds.cell_shapes import CellShapes
 from sqlpriv.answer.rounds.clipping import Clipping, choose_clipping

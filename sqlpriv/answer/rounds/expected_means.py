@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sqlpriv.answer.means import Array
+from sqlpriv.answer.intervals.estimate import Array
 from sqlpriv.answer.reconcile import two_levels
 from sqlpriv.answer.rounds.clipped_mean import histogram_share
 from sqlpriv.answer.rounds.clipping import Clipping

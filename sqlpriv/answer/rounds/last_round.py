@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sqlpriv.answer.means import Array, Moments
+from sqlpriv.answer.intervals.estimate import Array
+from sqlpriv.answer.moments import Moments
 from sqlpriv.answer.rounds.clipping import Clipping, choose_clipping
 from sqlpriv.answer.rounds.clipping_errors import CellNoise
 from sqlpriv.answer.rounds.clipping_loss import estimate_excess

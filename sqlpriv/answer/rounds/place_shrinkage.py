@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sqlpriv.answer.means import Array
+from sqlpriv.answer.intervals.estimate import Array
 from sqlpriv.answer.rounds.histogram.tail_constants import FAR
 
 NORMAL_PARTS, PART_WEIGHTS = np.polynomial.laguerre.laggauss(12)

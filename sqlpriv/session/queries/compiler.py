@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from sqlpriv.answer.cell_engine import NeverComputable
+from sqlpriv.answer.outputs.cell_engine import NeverComputable
 from sqlpriv.answer.rows import answer
 from sqlpriv.dialect.bracket_parts import TooManyCopies
 from sqlpriv.errors import ProgrammingError, Refused

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from sqlpriv.answer.bounds.share_left_out import left_out_words
-from sqlpriv.answer.means import Moments
+from sqlpriv.answer.moments import Moments
 from sqlpriv.answer.rounds.adaptive_means import Remembered
 from sqlpriv.answer.rows import answer
 from sqlpriv.errors import Refused

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from support.exact_people import BUDGET, PURE, exact, planned
 
 from sqlpriv.answer import means
+from sqlpriv.answer.moments import Moments
 from sqlpriv.answer.pooled.group_effects import main_effects
 from sqlpriv.answer.rounds import cell_shapes, clipping, clipping_errors, clipping_loss, tail_model
 from sqlpriv.answer.rounds.adaptive_means import Measure, ask_rounds
@@ -389,7 +390,7 @@ def test_what_clipping_loses_does_not_average_out_over_cells() -> None:
     """Four equal cells, each off by at most 3 and without noise: so is the population, not 1.5."""
     recipe = _plan("quantile").rounds[0].recipe
     n, zero = np.full(4, 50.0), np.zeros(4)
-    moments = means.Moments(n, zero, zero, 0.0, 0.0, 0.0, 2.0, drift=np.full(4, 9.0))
+    moments = Moments(n, zero, zero, 0.0, 0.0, 0.0, 2.0, drift=np.full(4, 9.0))
     assert means.combine_strata(recipe, moments, None).deviations == pytest.approx(3.0)
 
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sqlpriv.answer.means import Array
+from sqlpriv.answer.intervals.estimate import Array
 from sqlpriv.answer.rounds.histogram.pooled_bins import BinEnds
 from sqlpriv.answer.rounds.histogram.tail_constants import (
     BEYOND_SEEN,

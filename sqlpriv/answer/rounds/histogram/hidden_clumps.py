@@ -35,7 +35,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sqlpriv.answer.means import Array
+from sqlpriv.answer.intervals.estimate import Array
 from sqlpriv.answer.rounds.histogram.pooled_bins import BinEnds
 from sqlpriv.answer.rounds.histogram.slow_tails import BothSlowTails, SlowTails
 from sqlpriv.answer.rounds.histogram.tail_constants import CLAMPED, CLUMPED, FARTHER, MOST_HIDDEN

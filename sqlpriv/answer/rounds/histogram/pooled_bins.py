@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sqlpriv.answer.means import Array
+from sqlpriv.answer.intervals.estimate import Array
 
 
 class BinEnds(NamedTuple):

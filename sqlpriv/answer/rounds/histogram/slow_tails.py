@@ -38,7 +38,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sqlpriv.answer.means import Array
+from sqlpriv.answer.intervals.estimate import Array
 from sqlpriv.answer.rounds.histogram.pooled_bins import BinEnds
 from sqlpriv.answer.rounds.histogram.pooled_histogram import without_masses
 from sqlpriv.answer.rounds.histogram.tail_constants import (

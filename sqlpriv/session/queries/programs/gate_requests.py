@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sqlpriv.answer.means import Moments
+from sqlpriv.answer.moments import Moments
 from sqlpriv.answer.rounds import adaptive_means
 from sqlpriv.answer.rounds.expected_means import CountNoise, expected_half_widths
 from sqlpriv.errors import Refused

@@ -21,7 +21,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from sqlpriv.answer.means import Moments
+from sqlpriv.answer.moments import Moments
 from sqlpriv.answer.tails.noised_columns import TailInput
 from sqlpriv.kernel.ledger.records import Ledger
 from sqlpriv.kernel.terms.algebra import Asked, query_hash

@@ -354,10 +354,11 @@ class Allowance(AbstractContextManager["Allowance"]):
         paid.
 
         Claim: every unit is charged at least the joint price of the measurements that concern it. A
-        `whole` allowance charges all of its limit to every unit with the first measurement that
-        concerns every unit. Later measurements then cost nothing more: their joint price is within
-        the limit, and every unit has paid the limit. A measurement that concerns some units alone
-        is charged by itself."""
+        `whole` allowance charges what is left of its limit to every unit with the first measurement
+        that concerns every unit. Later measurements then cost nothing more: their joint price is
+        within the limit. A measurement that concerns some units alone is charged to these by
+        itself. If it came first, the others have paid the limit less its price. They lose no more
+        than that, because the joint price, which is within the limit, counts its price, too."""
         with self._paying:  # a second thread sees what the first has paid
             joint, losses = sensitivity.joint_price(measurements, self.contract, self._losses)
             if joint.nano > self._limit.nano:

@@ -11,7 +11,7 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import ParseError, SqlglotError
 from sqlglot.tokenizer_core import Token as GlotToken
 
-from sqlpriv.dialect.bracket_parts import PART, nested_parts
+from sqlpriv.dialect.bracket_parts import PART, TooDeep, nested_parts
 from sqlpriv.dialect.constructs import MISPLACED
 from sqlpriv.dialect.marked_tokens import CLAUSES
 from sqlpriv.dialect.token_cursor import TokenCursor
@@ -23,9 +23,13 @@ logging.getLogger("sqlglot").addHandler(logging.NullHandler())
 """sqlglot warns of text that it does not read, which is refused in words of ours: not on stderr."""
 MAX_NESTING = 100
 """How deep brackets, CASE, NOT and signs may nest together."""
+MAX_CHAIN = 250
+"""How deep operators may nest: `a + b + c` nests two. Walks over trees recurse, and the stack of
+Python is finite."""
 MAX_OPEN_JOINS = 8
 """Joins whose ON has not come yet: sqlglot tries each of them both ways, 2^n in all."""
 _PREFIXES = words("NOT - + ~ @ INTERVAL EXISTS -> DISTINCT JOIN ALL ANY")
+_RUNS = (exp.And, exp.Or, exp.SetOperation)
 _ODD = (SqlglotError, ValueError, TypeError, AttributeError, LookupError, AssertionError)
 """What sqlglot meets odd text with, beside its own errors."""
 
@@ -35,18 +39,34 @@ def tree(glots: Sequence[GlotToken], c: TokenCursor) -> exp.Expr:
 
     Raises:
         Refused: It cannot read them; the place is that of its complaint.
+        TooDeep: Operators nest too deeply in one another.
     """
     outer, parts = nested_parts(glots, c)
     whole = _parse(outer, c)
-    if not parts:
-        return whole
     expressions = [_parse(part, c).expressions[0] for part in parts]
     for within in (whole, *expressions):
         for column in list(within.find_all(exp.Column)):
             name = str(column.name)
             if name.startswith(PART):
                 column.replace(expressions[int(name.removeprefix(PART))])
+    _check_depth(whole, c)
     return whole
+
+
+def _check_depth(whole: exp.Expr, c: TokenCursor) -> None:
+    """Refuses a tree that is too deep. A run of AND, OR or UNION counts one level."""
+    waiting = [(whole, 0)]
+    while waiting:
+        node, depth = waiting.pop()
+        if depth > MAX_CHAIN:
+            starts = [part.meta["start"] for part in node.walk() if "start" in part.meta]
+            at = next((t for t in c.tokens if t.start in starts), c.tokens[0])
+            message = f"the expression nests deeper than {MAX_CHAIN} levels"
+            hint = "write x IN (…), concat(…) or list_sum([…]) for a long run of operators"
+            raise TooDeep.at(at.pos, message, hint)
+        for part in node.iter_expressions():
+            is_run = isinstance(part, _RUNS) and type(part) is type(node)
+            waiting.append((part, depth + (not is_run)))
 
 
 def _parse(glots: Sequence[GlotToken], c: TokenCursor) -> exp.Expr:

@@ -212,10 +212,11 @@ class GroupedSelect:
 
     def _write_children(self, node: exp.Expr, but: str = "") -> exp.Expr:
         """Returns a node whose parts are over the answer's columns, `but` one, which is copied."""
-        written = node.copy()
+        written = type(node)()  # a copy of all that is below each node takes quadratic time
+        written.comments = node.comments
+        written.meta.update(node.meta)
         for name, value in node.args.items():
-            if name != but:
-                written.set(name, self._write_argument(value))
+            written.set(name, value.copy() if name == but else self._write_argument(value))
         return written
 
     def _write_argument(self, value: Any) -> Any:

@@ -28,6 +28,7 @@ from sqlpriv.session.access.owner_engine import OwnerEngine, Parameters
 from sqlpriv.session.access.quote import Charge, Quote
 from sqlpriv.session.access.result import Catalog, Result
 from sqlpriv.session.access.table_grants import paying_contracts
+from sqlpriv.session.engine_settings import check_settings
 from sqlpriv.statements import commands as cmd
 from sqlpriv.synth.api.progress import Progress, Report, silent
 from sqlpriv.system.database_files import refuse_other_file
@@ -149,7 +150,7 @@ class Session:
         """Runs every statement as `execute` does; returns the result of each."""
         return tuple(
             self._statements.run(statement, progress or silent)
-            for statement in self._kept_statements.read(sql, parameters, self.dialect)
+            for statement in self._read(sql, parameters)
         )
 
     def describe(self, sql: str, parameters: Parameters = None) -> pa.Schema:
@@ -230,13 +231,18 @@ class Session:
                 budgets_of_tables.append((contract.table, epsilon_shown(left, budget.delta), total))
         return tuple(budgets_of_tables)
 
+    def _read(self, sql: str, parameters: Parameters) -> tuple[cmd.Statement, ...]:
+        if self._access.owner is None:
+            check_settings(sql)
+        return self._kept_statements.read(sql, parameters, self.dialect)
+
     @contextmanager
     def _last_statement(self, sql: str, parameters: Parameters) -> Iterator[cmd.Statement | None]:
         """Yields the last statement of a text, under the settings that it would be run with."""
         settings, dialect = dict(self._access.settings), self._access.dialect
         statement = None
         try:
-            for statement in self._kept_statements.read(sql, parameters, self.dialect):
+            for statement in self._read(sql, parameters):
                 if isinstance(statement, cmd.SetOption):
                     self._statements.set(statement)
             yield statement

@@ -65,7 +65,8 @@ def read_moments(recipe: Recipe, releases: Mapping[Asked, Release]) -> Moments:
     blank = np.zeros_like(measured[0].values)
     n, s, q = (blank if r is None else r.values for r in parts)
     var_n, var_s, var_q = (0.0 if r is None else r.sigma**2 for r in parts)
-    return Moments(n, s, q, var_n, var_s, var_q, half_width(measured[0].price))
+    unit = recipe.square_unit
+    return Moments(n, s, unit * q, var_n, var_s, unit**2 * var_q, half_width(measured[0].price))
 
 
 def add_strata(m: Moments) -> Moments:

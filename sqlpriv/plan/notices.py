@@ -153,13 +153,25 @@ def _uncovered_parts(plan: Plan, contract: TableContract) -> Iterator[str]:
     if reaches := {fold.reach for s in sources for fold in _cut_folds(s, contract)}:
         most = _span_text([*reaches])
         parts.append(f"what a unit has beyond {most} rows in COUNT and SUM inside it")
-    parts += dict.fromkeys(
-        f"values outside [{recipe.lower:g}, {recipe.upper:g}] in {name}"
-        for name, recipe in _named_recipes(plan.output)
-        if recipe.kind in ("sum", "mean", "variance", "stddev") and recipe.width
-    )
+    parts += _intervals_of_values(plan.output)
     if parts:
         yield f"± does not cover {listing(parts)}"
+
+
+def _intervals_of_values(output: Output) -> Iterator[str]:
+    """Yields the intervals beyond which values are clamped, with the outputs that they are of. The
+    means that a correlation is made of have intervals that nobody declared: none is told."""
+    of_output: dict[str, set[str]] = {}
+    for name, recipe in _named_recipes(output):
+        if recipe.kind in ("sum", "mean", "variance", "stddev") and recipe.width:
+            interval = f"[{recipe.lower:g}, {recipe.upper:g}]"
+            of_output.setdefault(name, set()).add(interval)
+    of_interval: dict[str, list[str]] = {}
+    for name, intervals in of_output.items():
+        what = intervals.pop() if len(intervals) == 1 else "their columns' domains"
+        of_interval.setdefault(what, []).append(name)
+    for what, names in of_interval.items():
+        yield f"values outside {what} in {listing(names)}"
 
 
 def _has_one_row(relation: a.Relation, contract: TableContract) -> bool:

@@ -57,6 +57,10 @@ def test_a_mode_tells_how_many_rows_it_may_have_less() -> None:
 def test_the_half_width_says_what_it_does_not_cover() -> None:
     assert notices("COUNT(*) AS n") == ""
     assert "± does not cover values outside [0, 1000] in a" in notices("AVG(income) AS a")
+    of_two = notices("AVG(income) AS a, STDDEV(income) AS s")
+    assert "± does not cover values outside [0, 1000] in a and s" in of_two
+    of_formula = notices("KURTOSIS(income) AS k")
+    assert "± does not cover values outside their columns' domains in k" in of_formula
     text = notices("COUNT(*) AS n", OFTEN)
     assert "± does not cover rows of a unit beyond 5 in people" in text
     price = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, max_rows_contributed = 2)"

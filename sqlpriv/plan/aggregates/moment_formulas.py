@@ -7,8 +7,9 @@ With u = x - a and v = y - b, a and b the middles of the public intervals, and �
     fourth moment     mean of u⁴ - 4 ū (mean of u³) + 6 ū² s² + 3 ū⁴
 
 Each mean is a noised sum over a noised count, the variance's parts are the same sums, and the count
-is paid once. Half-widths follow from theirs, as of any expression over aggregates. Pairs of which
-one is NULL are left out, as in SQL.
+is paid once. In wide domains u and v are in larger units (`deviation_units`). Half-widths follow
+from theirs, as of any expression over aggregates. Pairs of which one is NULL are left out, as in
+SQL.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from sqlpriv.kernel.terms.contract import Type
+from sqlpriv.plan.aggregates.deviation_units import in_larger_units
 from sqlpriv.plan.aggregates.quantile_levels import RANKED
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.literal_types import refuse
@@ -252,7 +254,9 @@ def formula_of(call: t.FunctionCall, binder: Binder, estimator: str) -> t.Node |
         raise refuse(
             call, f"{call.name.upper()} takes {arity} arguments", f"{call.name}({parameters})"
         )
-    return formula(_Pairs(call, binder, estimator))
+    call, factor = in_larger_units(call, binder)
+    figure = formula(_Pairs(call, binder, estimator))
+    return figure if factor == 1 else _op("*", figure, _number(factor))
 
 
 def _quantile_of_times(call: t.FunctionCall, binder: Binder) -> t.Node | None:

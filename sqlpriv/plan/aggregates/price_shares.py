@@ -85,7 +85,7 @@ def coefficients(recipe: Recipe) -> dict[Paid, float]:
             n, s = w2 / mean_square, 1 / mean_square
         case "variance" | "stddev" if w2 > 0:
             part = 1.0 if recipe.kind == "variance" else 0.25
-            n, s, q = part / 4, 4 * part / w2, part / w2**2
+            n, s, q = part / 4, 4 * part / w2, part * (recipe.square_unit / w2) ** 2
     if recipe.using:
         return {part: c for part, c in ((recipe.count, n / 2), (recipe, s)) if part is not None}
     pairs = ((recipe.count, n), (recipe.whole, n), (recipe.total, s), (recipe.square, q))

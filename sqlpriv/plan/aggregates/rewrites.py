@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Number, Type, Value
 from sqlpriv.plan.aggregates.calls import Aggregate
+from sqlpriv.plan.aggregates.deviation_units import unit_of_deviations
 from sqlpriv.plan.aggregates.quantile_levels import level_grid
 from sqlpriv.plan.expressions.facts.dates import date_of_day, moment_of_micros
 
@@ -125,6 +126,11 @@ class Recipe:
         """The length of x's interval."""
         return float(self.upper - self.lower)
 
+    @property
+    def square_unit(self) -> float:
+        """What (x - middle)² is counted in: see `unit_of_deviations`."""
+        return unit_of_deviations(self.width, 2) ** 2
+
 
 MOMENTS_OF_NUMBERS = {Type.DATE: date_of_day, Type.TIMESTAMP: moment_of_micros}
 """What a number of `NUMBERS_OF_MOMENTS` stands for."""
@@ -169,7 +175,8 @@ def expand_mean(aggregate: Aggregate, cells: GroupedRows) -> Recipe:
 def expand_variance(aggregate: Aggregate, cells: GroupedRows) -> Recipe:
     """VARIANCE(x) → Sum((x - middle)²) / N - (Sum(x - middle) / N)²; STDDEV is its root.
 
-    The squares lie in [0, (upper - lower)² / 4], so their sum is centred, too.
+    The squares lie in [0, (upper - lower)² / 4], so their sum is centred, too. In wide domains they
+    are squares of deviations in larger units, since the kernel's sums end at 2^62.
     """
     total, count = _centred_sum(aggregate, cells), _value_count(aggregate, cells)
     lower, upper = aggregate.lower, aggregate.upper
@@ -177,8 +184,11 @@ def expand_variance(aggregate: Aggregate, cells: GroupedRows) -> Recipe:
     if total is not None and aggregate.of is not None:
         middle = a.Lit((lower + upper) / 2, Type.REAL)
         of = aggregate.of if aggregate.type is Type.REAL else a.Call("real", (aggregate.of,))
-        deviation = a.Call("-", (of, middle))
-        square = cells.sum_query(a.Call("*", (deviation, deviation)), 0.0, (upper - lower) ** 2 / 4)
+        deviation, unit = a.Call("-", (of, middle)), unit_of_deviations(upper - lower, 2)
+        if unit != 1:
+            deviation = a.Call("*", (deviation, a.Lit(1 / unit, Type.REAL)))
+        most = ((upper - lower) / unit) ** 2 / 4
+        square = cells.sum_query(a.Call("*", (deviation, deviation)), 0.0, most)
     return Recipe(aggregate.kind, count, total, square, lower, upper, aggregate.sample)
 
 

@@ -7,20 +7,19 @@ With u = x - a and v = y - b, a and b the middles of the public intervals, and �
     fourth moment     mean of u⁴ - 4 ū (mean of u³) + 6 ū² s² + 3 ū⁴
 
 Each mean is a noised sum over a noised count, the variance's parts are the same sums, and the count
-is paid once. In wide domains u and v are in larger units (`deviation_units`). Half-widths follow
-from theirs, as of any expression over aggregates. Pairs of which one is NULL are left out, as in
-SQL.
+is paid once. The kernel adds up what lies within ±2^62: in wide domains u and v are in larger units
+(`UNITS`). Half-widths follow from theirs, as of any expression over aggregates. Pairs of which one
+is NULL are left out, as in SQL.
 """
 
 from __future__ import annotations
 
-import datetime as dt
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from sqlpriv.kernel.terms.contract import Type
-from sqlpriv.plan.aggregates.deviation_units import in_larger_units
-from sqlpriv.plan.aggregates.quantile_levels import RANKED
+from sqlpriv.plan.aggregates.quantile_levels import quantile_of_times
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.statements import tree as t
@@ -236,6 +235,49 @@ FORMULAS: dict[str, tuple[int, Callable[[_Pairs], t.Node]]] = {
 """Name → how many arguments it has, and its formula."""
 
 
+def unit_of_deviations(width: float, power: int) -> float:
+    """Returns what deviations are counted in for their products to have sums: a power of 2, so that
+    no digit is lost, and 1 where products of so many lie within ±2^60 as they are.
+
+    >>> unit_of_deviations(1e6, 2), unit_of_deviations(1e10, 2), unit_of_deviations(1e6, 4)
+    (1.0, 8.0, 16.0)
+    """
+    half = max(width / 2, 1.0)
+    return 2.0 ** max(0, math.ceil(math.log2(half) - 60 / power))
+
+
+UNITS: dict[str, tuple[int, tuple[int, ...]]] = {
+    "covar_pop": (2, (1, 1)),
+    "covar_samp": (2, (1, 1)),
+    "corr": (2, (0, 0)),
+    "regr_slope": (2, (1, -1)),
+    "regr_intercept": (2, (1, 0)),
+    "regr_r2": (2, (0, 0)),
+    "regr_sxy": (2, (1, 1)),
+    "skewness": (3, (0,)),
+    "kurtosis": (4, (0,)),
+    "kurtosis_pop": (4, (0,)),
+}
+"""Name → of how many deviations it sums products, and by which power of each argument's unit the
+figure grows."""
+
+
+def _in_larger_units(call: t.FunctionCall, binder: Binder) -> tuple[t.FunctionCall, float]:
+    """Returns the call over arguments in larger units, and what its figure is to be multiplied by;
+    the call as it is, and 1, where it needs none."""
+    power, exponents = UNITS.get(call.name, (1, ()))
+    args, factor = list(call.args), 1.0
+    for i, exponent in enumerate(exponents):
+        shape = binder.shape(args[i], binder.bind(args[i]))
+        if shape.lower is None or shape.upper is None:
+            continue
+        unit = unit_of_deviations(float(shape.upper) - float(shape.lower), power)
+        if unit != 1:
+            args[i] = t.Binary("*", args[i], t.Literal(1 / unit, exponent=True), args[i].pos)
+            factor *= unit**exponent
+    return replace(call, args=tuple(args)), factor
+
+
 def formula_of(call: t.FunctionCall, binder: Binder, estimator: str) -> t.Node | None:
     """Returns an aggregate as an expression over others; None where it is none of these.
 
@@ -247,31 +289,13 @@ def formula_of(call: t.FunctionCall, binder: Binder, estimator: str) -> t.Node |
     if call.name == "approx_count_distinct":
         return replace(call, name="count", distinct=True)
     if call.name not in FORMULAS:
-        return _quantile_of_times(call, binder)
+        return quantile_of_times(call, binder)
     arity, formula = FORMULAS[call.name]
     if len(call.args) != arity or call.distinct or call.using or call.star:
         parameters = "y, x" if arity == 2 else "x"
         raise refuse(
             call, f"{call.name.upper()} takes {arity} arguments", f"{call.name}({parameters})"
         )
-    call, factor = in_larger_units(call, binder)
+    call, factor = _in_larger_units(call, binder)
     figure = formula(_Pairs(call, binder, estimator))
     return figure if factor == 1 else _op("*", figure, _number(factor))
-
-
-def _quantile_of_times(call: t.FunctionCall, binder: Binder) -> t.Node | None:
-    """Returns a quantile of times of day, to the minute, by that of their minutes; None of others.
-
-    The kernel tells the hour and the minute of a TIME, which are whole numbers between ends.
-    """
-    if call.name not in ("min", "max", "median", *RANKED) or not call.args:
-        return None
-    arg, *rest = call.args
-    if not isinstance(arg, t.Name | t.Cast):
-        return None
-    if binder.shape(arg, binder.bind(arg)).type is not Type.TIME:
-        return None
-    hours = _op("*", _call("hour", arg), t.Literal(60, arg.pos))
-    minutes = _op("+", hours, _call("minute", arg))
-    rank = t.Cast(_call("round", replace(call, args=(minutes, *rest))), "BIGINT", pos=call.pos)
-    return _op("+", t.Literal(dt.time(0), call.pos), _call("to_minutes", rank))

@@ -8,12 +8,14 @@ their length, and cells of one length need no weights. MIN and MAX, and the shar
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import datetime as dt
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlpriv.kernel.proof.sensitivity import MAX_RANK
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Type, Value
+from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.pricing.tuned_constants import EXTREME, LEVELS_OF_ALL_CELLS, STEPS
 from sqlpriv.statements import tree as t
@@ -98,3 +100,24 @@ def level_grid(
     middle = (width - 1) / 2 if whole else width / 2
     stands = tuple(min(float(lower + j * width + middle), float(upper)) for j in range(count))
     return Grid(a.Key(position, tuple(range(count))), stands)
+
+
+def quantile_of_times(call: t.FunctionCall, binder: Binder) -> t.Node | None:
+    """Returns a quantile of times of day, to the minute, by that of their minutes; None of others.
+
+    The kernel tells the hour and the minute of a TIME, which are whole numbers between ends.
+    """
+    if call.name not in ("min", "max", "median", *RANKED) or not call.args:
+        return None
+    arg, *rest = call.args
+    if not isinstance(arg, t.Name | t.Cast):
+        return None
+    if binder.shape(arg, binder.bind(arg)).type is not Type.TIME:
+        return None
+    hour, minute = (t.FunctionCall(part, (arg,), pos=arg.pos) for part in ("hour", "minute"))
+    hours = t.Binary("*", hour, t.Literal(60, arg.pos), arg.pos)
+    of_minutes = replace(call, args=(t.Binary("+", hours, minute, arg.pos), *rest))
+    rounded = t.FunctionCall("round", (of_minutes,), pos=call.pos)
+    whole = t.Cast(rounded, "BIGINT", pos=call.pos)
+    minutes = t.FunctionCall("to_minutes", (whole,), pos=call.pos)
+    return t.Binary("+", t.Literal(dt.time(0), call.pos), minutes, call.pos)

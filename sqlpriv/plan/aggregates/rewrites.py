@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Number, Type, Value
 from sqlpriv.plan.aggregates.calls import Aggregate
-from sqlpriv.plan.aggregates.deviation_units import unit_of_deviations
+from sqlpriv.plan.aggregates.moment_formulas import unit_of_deviations
 from sqlpriv.plan.aggregates.quantile_levels import level_grid
 from sqlpriv.plan.expressions.facts.dates import date_of_day, moment_of_micros
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from io import StringIO
 from typing import TYPE_CHECKING, Any, Self
 
 import pyarrow as pa
@@ -10,6 +11,7 @@ import pyarrow as pa
 from sqlpriv import errors
 from sqlpriv.interfaces.dbapi.fetching import Fetcher, Row
 from sqlpriv.interfaces.display import html
+from sqlpriv.interfaces.display.footnote import footnote
 from sqlpriv.interfaces.display.values import (
     Description,
     description,
@@ -201,6 +203,16 @@ class Cursor:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def __repr__(self) -> str:
+        """The result as a terminal shows it; without rows, the message or what is there."""
+        if self.result is None:
+            return "<Cursor: nothing was executed>"
+        from sqlpriv.interfaces.display.table import console_for, print_table
+
+        out = StringIO()
+        print_table(self.result, console_for(out), html.SHOWN)
+        return out.getvalue() + footnote(self.result, html.SHOWN)
 
     def _repr_html_(self) -> str:
         return html.cursor_html(self.result)

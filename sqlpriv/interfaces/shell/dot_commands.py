@@ -48,7 +48,9 @@ WATCH = (
 
 def run(shell: Shell, text: str) -> None:
     """Runs one command; an unknown one is answered with where to find the known."""
-    name, _, argument = text.rstrip(";").partition(" ")
+    name, _, argument = text.rstrip("; ").partition(" ")
+    if name.lower() in BARE_WORDS:
+        name = f".{name.lower()}"
     if name not in COMMANDS:
         meant = get_close_matches(name, COMMANDS, 1, 0.6)
         guess = f"Did you mean {meant[0]}? " if meant else ""
@@ -286,3 +288,5 @@ COMMANDS: dict[str, tuple[Command, str, str]] = {
     "\\?": (_help, "", "as .help"),
 }
 """Name → what it does, what may follow it, what it is for."""
+BARE_WORDS = ("exit", "help", "quit")
+"""Commands that are understood without the dot, as other shells have them."""

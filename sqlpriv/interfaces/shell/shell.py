@@ -199,7 +199,8 @@ class Shell:
 
 def is_command(text: str) -> bool:
     """Tells whether an entry is one of the shell's own commands."""
-    return text.lstrip().startswith((".", "\\"))
+    word = text.strip().rstrip(";").rstrip().lower()
+    return text.lstrip().startswith((".", "\\")) or word in dot_commands.BARE_WORDS
 
 
 def is_finished(text: str, dialect: str = "duckdb") -> bool:

@@ -395,6 +395,18 @@ def test_html_of_every_state(owner):
     assert "100 rows · the first 60 shown · exact: not protected" in cursor._repr_html_()
 
 
+def test_a_terminal_shows_what_a_cursor_holds(analyst):
+    cursor = analyst.cursor()
+    assert repr(cursor) == "<Cursor: nothing was executed>"
+    shown = repr(cursor.execute("SELECT unnest(range(100)) AS n")).splitlines()
+    assert shown[0].strip() == "n"
+    assert [line.strip() for line in shown[2:62]] == [str(i) for i in range(60)]
+    assert "100 rows · the first 60 shown" in shown[-1]
+    assert "±" in repr(analyst.execute(PRICED))
+    cursor.close()
+    assert "0x" not in repr(cursor)
+
+
 # --- Closing ---
 
 

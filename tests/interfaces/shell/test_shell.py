@@ -163,6 +163,18 @@ def test_help_lists_every_command():
     assert max(map(len, out.splitlines())) <= 80
 
 
+@pytest.mark.parametrize("text", ["help", "help;", "HELP ;", ".help;"])
+def test_help_needs_no_dot(text):
+    session, out, err, code = piped(text)
+    assert (out, err, code) == (piped(".help")[1], "", 0)
+    assert session.asked == []
+
+
+@pytest.mark.parametrize("text", ["quit", "exit;", "QUIT;"])
+def test_leaving_needs_no_dot(text):
+    assert piped(f"{text}\nSELECT 1;", script={"SELECT 1": exact(a=[1])})[0].asked == []
+
+
 @pytest.mark.parametrize("text", [r"\watch 5", "SELECT 1 \\watch", "SELECT 1;\n\\watch 2;"])
 def test_watch_is_refused_with_the_reason(text):
     session, _, err, code = piped(text)

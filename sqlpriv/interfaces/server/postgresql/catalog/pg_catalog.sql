@@ -8,7 +8,8 @@ INSERT INTO attributes SELECT indexrelid, attname, atttypid, place, false, attty
 INSERT INTO pg_attribute BY NAME SELECT attrelid, attname, atttypid, attnum, attnotnull, atttypmod,
     coalesce(typlen, -1) AS attlen, 0 AS attndims, -1 AS attcacheoff, coalesce(typlen BETWEEN 1 AND 8, false) AS attbyval,
     'i' AS attalign, false AS atthasdef, false AS attisdropped, false AS atthasmissing, true AS attislocal, 0 AS attinhcount,
-    0 AS attcollation, '' AS attidentity, '' AS attgenerated, 'p' AS attstorage, '' AS attcompression, -1 AS attstattarget
+    0 AS attcollation, '' AS attidentity, '' AS attgenerated, 'p' AS attstorage, '' AS attcompression, -1 AS attstattarget,
+    []::VARCHAR[] AS attacl -- JDBC takes NULL for all rights of an owner
     FROM attributes LEFT JOIN types ON types.oid = atttypid ORDER BY attrelid, attnum;
 INSERT INTO pg_class BY NAME SELECT oid, relname, relnamespace, relkind, relnatts,
     CASE relkind WHEN 'r' THEN oid + 50_000 ELSE 0 END AS reltype, 0 AS reloftype, 10 AS relowner,

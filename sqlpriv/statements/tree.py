@@ -293,6 +293,8 @@ class Origin(Protocol):
     @property
     def text(self) -> str: ...
 
+    def place_of(self, name: str) -> Pos: ...
+
 
 @dataclass(frozen=True)
 class Select:

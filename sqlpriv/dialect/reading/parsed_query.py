@@ -22,7 +22,7 @@ from sqlpriv.dialect.token_cursor import TokenCursor
 from sqlpriv.dialect.tokens import Kind, replacement_token
 from sqlpriv.errors import PermissionDenied, Refused
 from sqlpriv.statements import default_name
-from sqlpriv.statements.tree import Bound, Item, Select
+from sqlpriv.statements.tree import Bound, Item, Pos, Select
 
 NO_TABLES = (
     "an analyst makes no tables, temporary ones neither: write the query of the table in WITH, or"
@@ -96,6 +96,15 @@ class ParsedQuery:
         if c.dialect == "duckdb":
             return c.runnable(c.tokens[self.start : self.end])
         return duckdb_text(self.tree)
+
+    def place_of(self, name: str) -> Pos:
+        """Returns where a name stands: the outermost place, and of these the first."""
+        depth, places = 0, []
+        for token in self.cursor.tokens[self.start : self.end]:
+            depth += (token.upper == "(") - (token.upper == ")")
+            if token.kind in (Kind.WORD, Kind.QUOTED) and token.value.lower() == name.lower():
+                places.append((depth, token.start, token.pos))
+        return min(places, default=(0, 0, Pos()), key=lambda place: place[:2])[2]
 
     def values(self) -> dict[str, object]:
         """Returns the values of the parameters by the names that they have in DuckDB's text."""

@@ -35,6 +35,7 @@ from sqlpriv.session.queries.public_subqueries import ONE_AGGREGATE, ONE_VALUE, 
 from sqlpriv.session.queries.result_columns import empty_answer
 from sqlpriv.session.queries.step_statements import shift_awaited
 from sqlpriv.session.queries.tails.rehearsal import MOST_CELLS, never_runs, with_made_up_numbers
+from sqlpriv.session.queries.unknown_columns import unknown_column
 from sqlpriv.statements import commands as cmd
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.divided_query import Division, PrivateQuery
@@ -148,7 +149,13 @@ class ProgramCompiler:
             steps[-1] = replace(steps[-1], name=part.name)
         if public_queries:  # run again, they may answer otherwise
             steps = [replace(step, is_lasting=False) for step in steps]
-        return self._with_tail(steps, division, levels_of)
+        try:
+            return self._with_tail(steps, division, levels_of)
+        except ProgrammingError as error:
+            names = [name for step in steps if step.name for name in step.schema.names]
+            public = [self.contracts[table] for table in division.tables if table in self.contracts]
+            names += [column.name for contract in public for column in contract.columns]
+            raise unknown_column(error, query, names) or error from None
 
     def _steps_of_part(self, select: t.Select, sharers: int = 1) -> list[PrivateStep] | Refused:
         try:

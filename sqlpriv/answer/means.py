@@ -38,7 +38,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sqlpriv.answer.intervals.estimate import Array, Estimate
-from sqlpriv.answer.intervals.few_rows import are_rows_told, reach_of_rows
+from sqlpriv.answer.intervals.few_rows import are_rows_told, noise_in_rows, reach_of_rows
 from sqlpriv.answer.intervals.possible_part import possible_half_widths
 from sqlpriv.answer.intervals.ratio_ends import ratio_ends
 from sqlpriv.answer.moments import Moments, add_strata, noise_of_strata
@@ -125,7 +125,8 @@ def _pooled_mean(recipe: Recipe, m: Moments) -> Estimate:
     half = recipe.width / 2
     inside = np.clip(mean, -half, half)
     drift = (np.abs(m.n) * np.sqrt(m.drift)).sum(axis=0) / n
-    reach = m.z if recipe.using else reach_of_rows(n, np.sqrt(len(m.n) * m.var_n), m.z)
+    hidden = noise_in_rows(noise_of_strata(m)[:2], recipe.width)
+    reach = m.z if recipe.using else reach_of_rows(n, hidden, m.z)
     down, up = (np.abs(end - mean) for end in _ratio_interval(m, n, recipe.width, reach))
     others = m.z**2 * (drift**2 + m.clumped)
     down, up = np.sqrt(down**2 + others), np.sqrt(up**2 + others)
@@ -135,18 +136,17 @@ def _pooled_mean(recipe: Recipe, m: Moments) -> Estimate:
     bounded = replace(bounded, impossible=farther - possible)
     if recipe.using:
         return bounded
-    stated = are_rows_told(total, noise_of_strata(m)[:2], recipe.width, m.z)
+    stated = are_rows_told(total, hidden, m.z)
     return replace(bounded, span=half + np.abs(inside), is_stated=stated)
 
 
-def _ratio_deviation(m: Moments, n: Array, mean: Array, width: float) -> Array:
+def _ratio_deviation(m: Moments, n: Array, mean: Array, width: float, reach: Array) -> Array:
     """Returns the deviation of an estimate of Σ S_i / Σ N_i that reaches its interval's ends.
 
     Args:
-        m, n, width: Of `_ratio_interval`.
+        m, n, width, reach: Of `_ratio_interval`.
         mean: The estimate, from the interval's middle.
     """
-    reach = reach_of_rows(n, np.sqrt(len(m.n) * m.var_n), m.z)
     low, high = _ratio_interval(m, n, width, reach)
     return np.asarray(np.maximum(high - mean, mean - low) / m.z)
 
@@ -205,7 +205,7 @@ def _variance_or_root(recipe: Recipe, m: Moments, weights: Array | None) -> Esti
     farther_end = bound + np.abs(value - bound)
     possible = Estimate(value, error, m.z, farther_end, impossible=np.abs(noised - value))
     if weights is None:
-        stated = are_rows_told(rows, noise_of_strata(m), recipe.width, m.z)
+        stated = are_rows_told(rows, noise_in_rows(noise_of_strata(m), recipe.width), m.z)
         possible = replace(possible, is_stated=stated)
     return finish_variance(recipe, rows, possible)
 
@@ -225,9 +225,10 @@ def _centred_square_deviation(
     """
     of_ratio = replace(m, s=m.q - 2 * mean * m.s, var_s=m.var_q + 4 * mean**2 * m.var_s)
     most, total = recipe.width**2, n.sum(axis=0)
-    ratio = _ratio_deviation(of_ratio, total, square - 2 * mean**2, most)
-    reach = m.z * _ratio_deviation(m, total, mean, recipe.width)
-    return np.asarray(np.hypot(ratio, reach**2 / m.z))
+    reach = reach_of_rows(total, noise_in_rows(noise_of_strata(m), recipe.width), m.z)
+    ratio = _ratio_deviation(of_ratio, total, square - 2 * mean**2, most, reach)
+    of_mean = m.z * _ratio_deviation(m, total, mean, recipe.width, reach)
+    return np.asarray(np.hypot(ratio, of_mean**2 / m.z))
 
 
 def finish_variance(recipe: Recipe, n: Array, raw: Estimate) -> Estimate:

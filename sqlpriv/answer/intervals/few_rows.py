@@ -25,12 +25,28 @@ from sqlpriv.answer.intervals.level_intervals import OF_FEW_ROWS, TAIL, deviatio
 from sqlpriv.plan.pricing.statement import LAPLACE_95
 
 
+def noise_in_rows(variances: tuple[Array | float, ...], width: float) -> Array:
+    """Returns the deviation of the noise that hides most rows, in rows: c / z.
+
+    Args:
+        variances: Of the noise of N, of S and, of a variance, of Q.
+        width: w, of the declared interval.
+
+    >>> float(noise_in_rows((4.0, 100.0), 10.0)), float(noise_in_rows((4.0, 225.0), 10.0))
+    (2.0, 3.0)
+    """
+    moves = (1.0, width / 2, width**2 / 8)
+    pairs = zip(variances, moves, strict=False)
+    in_rows = [np.sqrt(variance) / move for variance, move in pairs if move > 0]
+    return np.asarray(np.max(np.broadcast_arrays(*in_rows), axis=0))
+
+
 def reach_of_rows(n: Array, deviation: Array | float, z: float) -> Array:
     """Returns how many deviations of noise an interval reaches that is made of so many rows.
 
     Args:
         n: Noised counts.
-        deviation: Of their noise.
+        deviation: Of the noise that hides most rows: `noise_in_rows`.
         z: The 95 % half-width of such noise, in deviations.
 
     >>> reach_of_rows(np.array([3.0, 4.5, 40.0]), 2.0, 1.96).round(2).tolist()
@@ -43,24 +59,13 @@ def reach_of_rows(n: Array, deviation: Array | float, z: float) -> Array:
     return np.where(n < 2 * z * np.asarray(deviation), far, z)
 
 
-def are_rows_told(
-    n: Array, variances: tuple[Array | float, ...], width: float, z: float
-) -> NDArray[np.bool_]:
-    """Returns of which cells a figure is stated.
+def are_rows_told(n: Array, deviation: Array | float, z: float) -> NDArray[np.bool_]:
+    """Returns of which cells a figure is stated: of those with more rows than c.
 
     Args:
-        n: Noised counts.
-        variances: Of the noise of N, of S and, of a variance, of Q.
-        width: w, of the declared interval.
-        z: The 95 % half-width of such noise, in deviations.
+        n, deviation, z: See `reach_of_rows`.
 
-    >>> are_rows_told(np.array([3.0, 5.0]), (4.0, 100.0), 10.0, 2.0).tolist()
+    >>> are_rows_told(np.array([3.0, 5.0]), 2.0, 2.0).tolist()
     [False, True]
-    >>> are_rows_told(np.array([3.0, 5.0]), (4.0, 225.0), 10.0, 2.0).tolist()
-    [False, False]
     """
-    moves = (1.0, width / 2, width**2 / 8)
-    pairs = zip(variances, moves, strict=False)
-    in_rows = [np.sqrt(variance) / move for variance, move in pairs if move > 0]
-    least = np.max(np.broadcast_arrays(*in_rows), axis=0)
-    return np.asarray(n > z * least)
+    return np.asarray(n > z * np.asarray(deviation))

@@ -1,4 +1,4 @@
-"""DuckDB's complaint about a column that is not column_names, as a refusal with its place."""
+"""DuckDB's complaint about a column that is not there, as a refusal with its place."""
 
 from __future__ import annotations
 
@@ -31,4 +31,4 @@ def unknown_column(
     column_names = [column for column in dict.fromkeys(columns) if not column.startswith("__")]
     listed = ", ".join(column_names) or "none by name"
     hint = f"{meant_among(name, column_names)}FROM has {listed}"
-    return Refused.at(query.place_of(name), f'column_names is no column "{name}" in FROM', hint)
+    return Refused.at(query.place_of(name), f'there is no column "{name}" in FROM', hint)

@@ -4,18 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from sqlpriv.errors import Refused
 from sqlpriv.statements import default_name
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.traverse import walk, with_aliases
+
+MOST_TERMS = 20_000
+"""Of earlier outputs, in place of their names: `a + a AS b, b + b AS c` doubles with each."""
 
 
 def output_aliases(select: t.Select) -> dict[str, t.Node]:
     """Returns alias, lower case → its expression, in which earlier aliases are written out.
 
     Of an alias that is given twice the first expression counts.
+
+    Raises:
+        Refused: What is written out is longer than `MOST_TERMS`.
     """
     aliases: dict[str, t.Node] = {}
+    sizes: dict[str, int] = {}
+    written_out = 0
     for item in select.items:
+        names = [part.name.lower() for part in walk(item.expr) if isinstance(part, t.Name)]
+        size = sum(sizes.get(name, 0) for name in names)
+        written_out += size
+        if written_out > MOST_TERMS:
+            message = f"names of earlier outputs stand for more than {MOST_TERMS:,} terms"
+            raise Refused.at(select.pos, message, "compute with them in a query around this one")
+        own = sum(1 for _ in walk(item.expr))
+        if item.alias:
+            sizes.setdefault(item.alias.lower(), size + own)
         if item.alias:
             others = aliases_in(item.expr, aliases)
             others.pop(item.alias.lower(), None)

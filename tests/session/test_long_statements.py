@@ -93,3 +93,16 @@ def test_a_long_union_is_answered_or_refused(analyst):
     assert "1000-fold" in outcome(
         analyst, f"SELECT COUNT(*) FROM ({' UNION ALL '.join(['SELECT x FROM t'] * 500)}) AS q"
     )
+
+
+@pytest.mark.parametrize(
+    ("first", "rest", "end"),
+    [("COUNT(*)", "", ""), ("x", ", COUNT(*)", " GROUP BY ALL"), ("COUNT(*)", ", hash(a0)", "")],
+)
+def test_names_that_stand_for_twice_the_one_before_are_refused_in_time(analyst, first, rest, end):
+    def chain(length):
+        doubled = ", ".join(f"a{i - 1} + a{i - 1} AS a{i}" for i in range(1, length))
+        return f"SELECT {first} AS a0, {doubled}{rest} FROM t{end}"
+
+    assert "stand for more than 20,000 terms" in outcome(analyst, chain(24))
+    assert isinstance(outcome(analyst, chain(6)), list)

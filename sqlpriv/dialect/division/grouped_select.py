@@ -51,6 +51,8 @@ KEYS = "__keys"
 """The alias of the answer whose keys a query inside the tail looks at."""
 ANY_ROWS = "__any_rows"
 """The column of a private query for keys alone that counts rows, which nobody asked for."""
+MOST_NAMES = 1_000
+"""Names of earlier outputs that are written out: `a + a AS b, b + b AS c` doubles with each."""
 _WRAPPERS = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)
 """What may stand between a window and its function."""
 
@@ -83,6 +85,7 @@ class GroupedSelect:
     counts: list[exp.Select] = field(default_factory=list)
     keys: AnswerKeys = field(init=False)
     _value_texts: set[str] = field(default_factory=set)
+    _names_written: int = 0
 
     def divide(self) -> tuple[exp.Select, exp.Select]:
         """Returns the private query, and the tail without its FROM.
@@ -259,5 +262,8 @@ class GroupedSelect:
         for item in self.select.expressions:
             named = isinstance(item, exp.Alias) and is_same_name(item.alias, column.name)
             if named and not column.table and column not in own_nodes(item.this):
+                self._names_written += 1
+                if self._names_written > MOST_NAMES:
+                    raise NotDivisible("names of outputs stand for too many others")
                 return exp.paren(self._write(item.this), copy=False)
         raise NotDivisible(f'the column "{column.name}" is neither a key nor in an aggregate')

@@ -59,10 +59,13 @@ def two_levels(
             _common_deviation(recipe, moments, weights, counted_apart),
             _common_deviation(*own, None, counted_apart),
         )
-        strata, whole = reconcile(strata, whole, alone, share, common)
+        assert recipe.square is None  # the ends of variances are not brought to where they move
+        width = recipe.width if recipe.kind == "mean" else float("inf")
+        strata, whole = reconcile(strata, whole, alone, share, common, width)
     if recipe.kind == "mean":  # agreement may move a mean out of its domain, where none can be
         inside = np.clip(strata.values, float(recipe.lower), float(recipe.upper))
-        strata = replace(strata, values=inside)
+        strata = _ending_with_domain(recipe, replace(strata, values=inside))
+        whole = _ending_with_domain(recipe, whole)
     if recipe.pooled and recipe.kind == "sum":
         strata = pool_sums(recipe, moments)
     elif recipe.pooled and recipe.square is not None:
@@ -70,6 +73,16 @@ def two_levels(
     elif recipe.pooled and recipe.kind == "mean":
         strata = pool_strata(recipe, moments, strata, whole)
     return strata, whole
+
+
+def _ending_with_domain(recipe: Recipe, estimate: Estimate) -> Estimate:
+    """Returns means whose half-widths reach to the farther end of the domain at most.
+
+    Means that are stated by their length are left as they are."""
+    if estimate.is_stated is None:
+        return estimate
+    span = recipe.width / 2 + np.abs(estimate.values - recipe.middle)
+    return replace(estimate, span=span)
 
 
 def _common_deviation(
@@ -113,10 +126,12 @@ def reconcile(
     own: Estimate,
     shares: Array,
     common: tuple[Array | float, Array | float] = (0.0, 0.0),
+    width: float = float("inf"),
 ) -> tuple[Estimate, Estimate]:
     """Returns the strata and the population such that Σ shares · strata = population.
 
-    Where one of the two population figures is missing (NaN) the other stands alone.
+    Where one of the two population figures is missing (NaN) the other stands alone. What a figure
+    may be is not looked at: `span` stays as it was.
 
     Args:
         strata: The m_i, of shape (strata, key 1, …).
@@ -124,6 +139,7 @@ def reconcile(
         own: B, of the same shape.
         shares: The a_i, of the strata's shape; 0 where a stratum has no estimate.
         common: r_A and r_B, of A's shape: what both err by.
+        width: Of the interval that strata are known to be inside.
     """
     a, b = np.isfinite(recombined.values), np.isfinite(own.values)
     var_a, var_b = recombined.deviations**2, own.deviations**2
@@ -145,7 +161,7 @@ def reconcile(
         is_stated=_either_stated(recombined, own),
     )
     by = np.where(a & b, values - recombined.values, 0.0)
-    return _move_strata(strata, shares, by, both), population
+    return _move_strata(strata, shares, by, both, width), population
 
 
 def _either_stated(one: Estimate, other: Estimate) -> NDArray[np.bool_] | None:
@@ -155,14 +171,14 @@ def _either_stated(one: Estimate, other: Estimate) -> NDArray[np.bool_] | None:
     return np.asarray(one.is_stated | other.is_stated)
 
 
-def _move_strata(strata: Estimate, shares: Array, by: Array, both: Array) -> Estimate:
+def _move_strata(strata: Estimate, shares: Array, by: Array, both: Array, width: float) -> Estimate:
     """Returns the strata moved so that their recombination moves by `by`, noisy ones farther.
 
     A mean is inside its interval whatever its noise is, so its variance counts as no more than that
     of a uniform number there: of a stratum of one row the noise has a hundred times more, and such
     strata would take all of the move (doctor's visits: 12 times the error).
     """
-    variance = np.minimum(np.nan_to_num(strata.deviations) ** 2, strata.span**2 / 12)
+    variance = np.minimum(np.nan_to_num(strata.deviations) ** 2, width**2 / 12)
     pull = shares * variance
     weight = (shares * pull).sum(axis=0)
     gain = pull / np.where(weight > 0, weight, 1.0)

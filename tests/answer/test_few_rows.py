@@ -9,6 +9,7 @@ from support.exact_people import planned
 from sqlpriv.answer import means
 from sqlpriv.answer.interval_notes import without_unknown
 from sqlpriv.answer.moments import Moments
+from sqlpriv.answer.reconcile import two_levels
 from sqlpriv.plan.pricing.statement import GAUSSIAN_95, LAPLACE_95
 
 GROUPS, DEVIATION, VARIANCE, MIDDLE = 40_000, 3.0, 30.0**2, -450.0
@@ -95,3 +96,27 @@ def test_a_variance_is_stated_by_its_rows_alone(kind: str) -> None:
     assert np.isnan(estimate.values).tolist() == [True, False]
     value, half = float(estimate.values[1]), float(estimate.half_widths[1])
     assert half == pytest.approx(max(value, (most if kind == "VAR_POP" else 500.0) - value))
+
+
+@pytest.mark.parametrize("level", ["strata", "everybody"])
+def test_means_that_agreement_moves_reach_to_the_farther_end(level: str) -> None:
+    """Everybody's own mean beside that of 8 strata, with 1 row in all and a noise of 3 rows in each
+    figure, 40,000 times. Of 8,700 strata and 3,300 of everybody that have a ± .997 held; .935 has
+    no chance. While intervals ended where the domain did before the move .89 and .85 held, of which
+    .935 has none either."""
+    on_own = planned("SELECT AVG(income USING gaussian) AS v FROM people").output.recipes[0]
+    by_race = planned("SELECT AVG(income USING gaussian) AS v FROM people STRATIFY BY race")
+    rng, moved = np.random.default_rng(), DEVIATION * np.array([1.0, 500.0])
+
+    def measured(strata: int) -> Moments:
+        exact = np.array([1.0, MIDDLE])[:, None, None] / strata
+        n, s = exact + moved[:, None, None] * rng.normal(0, 1, (2, strata, GROUPS))
+        return Moments(n, s, np.zeros_like(n), *(moved**2).tolist(), 0.0, GAUSSIAN_95)
+
+    recipe = by_race.output.recipes[0]
+    levels = two_levels(recipe, measured(8), None, (on_own, measured(1)))
+    estimate = without_unknown(recipe, levels[level == "everybody"])
+    stated = np.isfinite(estimate.values)
+    apart = np.abs(estimate.values - 500 - MIDDLE)[stated]
+    assert stated.sum() > 2_000
+    assert (apart <= estimate.half_widths[stated]).mean() > 0.935

@@ -119,9 +119,8 @@ def test_what_both_figures_err_by_is_not_averaged_out() -> None:
 
 def test_strata_of_which_little_is_known_do_not_take_all_of_the_move() -> None:
     """A stratum of one row, whose noise is a hundred times its interval, and one of 999."""
-    strata = Estimate(np.array([5.0, 5.0]), np.array([1000.0, 1.0]), 1.96, span=10.0)
+    strata, shares = _estimate([5.0, 5.0], [1000.0, 1.0]), np.array([0.001, 0.999])
     whole, own = _estimate(5.0, 1.4), _estimate(6.0, 0.1)
-    moved, _ = reconcile(strata, whole, own, np.array([0.001, 0.999]))
+    moved, _ = reconcile(strata, whole, own, shares, width=10.0)
     assert moved.values[0] < 5.1
-    free = Estimate(strata.values, strata.deviations, 1.96)
-    assert reconcile(free, whole, own, np.array([0.001, 0.999]))[0].values[0] > 100
+    assert reconcile(strata, whole, own, shares)[0].values[0] > 100

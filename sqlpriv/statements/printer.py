@@ -6,7 +6,6 @@ import datetime as dt
 import math
 import re
 from collections.abc import Callable
-from dataclasses import replace
 
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms.contract import Value
@@ -85,19 +84,19 @@ def default_name(item: t.Item) -> str:
     that DuckDB would make of the expression, such as `count_star()` or `avg(p.income)`."""
     if isinstance(item.expr, t.Name):
         return item.alias or item.expr.name
-    return item.alias or sql(item.expr, _as_shown)
+    return item.alias or _title(item.expr)
 
 
-def _as_shown(node: t.Node) -> str | None:
+def _title(node: t.Node) -> str:
     match node:
         case t.Name(name, table):
             return ".".join(_shown_name(part) for part in (table, name) if part)
         case t.FunctionCall(name="count", star=True, filter=None):
             return "count_star()"
         case t.FunctionCall(name="count", star=True, filter=kept) if kept is not None:
-            return f"count_star() FILTER (WHERE {sql(kept, _as_shown)})"
-        case t.FunctionCall(name) if quote_calls(f"{name}(") != f"{name}(":
-            return quote_name(name) + sql(replace(node, name="f"), _as_shown)[1:]
+            return f"count_star() FILTER (WHERE {_title(kept)})"
+        case t.FunctionCall(name) if name.upper() in _CALLED_LIKE_A_WORD:
+            return _call(node, _title, quote_name(name))
         case t.Literal(value=float(value)) if math.isfinite(value):
             return repr(value)
         case t.Literal(value=dt.date() as value):
@@ -105,7 +104,7 @@ def _as_shown(node: t.Node) -> str | None:
             return f"CAST('{value}' AS {kind})"
         case t.Literal(value=bool(value)):
             return str(value).lower()
-    return None
+    return _node_text(node, _title)
 
 
 def _shown_name(name: str) -> str:
@@ -114,18 +113,27 @@ def _shown_name(name: str) -> str:
 
 
 def quote_calls(text: str) -> str:
-    """Returns a column's title with those functions in quotes that are words of DuckDB's.
+    """Returns a column's title with those functions in quotes that are words of DuckDB's; what
+    stands in quotes stays as it is.
 
-    >>> quote_calls("sum(year(day))"), quote_calls("coalesce(day, 0)")
-    ('sum("year"(day))', 'coalesce(day, 0)')
+    >>> quote_calls("sum(year(day))"), quote_calls("instr(s, 'year(')")
+    ('sum("year"(day))', "instr(s, 'year(')")
     """
-    return _CALLED_LIKE_A_WORD.sub(r'"\1"(', text)
+
+    def quote_call(match: re.Match[str]) -> str:
+        name = match[1]
+        return f'"{name}"(' if name and name.upper() in _CALLED_LIKE_A_WORD else match[0]
+
+    return _QUOTED_OR_CALLED.sub(quote_call, text)
 
 
-_OF_SYNTAX = words("COALESCE CAST TRY_CAST EXISTS LIKE ILIKE GLOB SIMILAR")
-_CALLED_LIKE_A_WORD = re.compile(
-    rf'(?<![\w".\'])({"|".join(sorted(KEYWORDS - _OF_SYNTAX))})\(', re.IGNORECASE
+_QUOTED_OR_CALLED = re.compile(r"""'[^']*'|"[^"]*"|(?<![\w.])(\w+)\(""")
+_OF_SYNTAX = RESERVED | words(
+    """BETWEEN BIT BY CHAR CHARACTER COALESCE CUBE DEC DECIMAL ESCAPE EXCLUDE EXISTS FILTER FLOAT
+    GLOB GROUPING GROUPING_ID ILIKE INTERVAL IS LIKE NCHAR NUMERIC OVER ROLLUP SETS SIMILAR TIME
+    TIMESTAMP TRY_CAST VALUES VARCHAR"""
 )
+_CALLED_LIKE_A_WORD = KEYWORDS - _OF_SYNTAX
 INFIX = ("like", "ilike", "~", "similar to", "glob")
 """Functions of two arguments that are written between them."""
 
@@ -190,8 +198,8 @@ def _case(node: t.CaseWhen, write: Callable[[t.Node], str]) -> str:
     return f"CASE{operand}{whens}{otherwise} END"
 
 
-def _call(node: t.FunctionCall, write: Callable[[t.Node], str]) -> str:
-    name = written_name(node.name)
+def _call(node: t.FunctionCall, write: Callable[[t.Node], str], name: str = "") -> str:
+    name = name or written_name(node.name)
     inner = "*" if node.star else ", ".join(map(write, node.args))
     distinct = "DISTINCT " if node.distinct else ""
     using = f" USING {node.using}" if node.using else ""

@@ -12,7 +12,6 @@ from sqlpriv.plan.aggregates.estimators import StatementOptions
 from sqlpriv.plan.aggregates.means.mean_rounds import MeanRounds
 from sqlpriv.plan.aggregates.rewrites import Recipe
 from sqlpriv.plan.cells import dimensions, group_keys
-from sqlpriv.plan.cells.computed_columns import GROUP, STRATUM
 from sqlpriv.plan.cells.computed_combinations import Existing
 from sqlpriv.plan.output_half_widths import SharedReleases
 from sqlpriv.statements import tree as t
@@ -87,12 +86,9 @@ class Output:
 
     @property
     def enum_types(self) -> dict[str, str]:
-        """DuckDB's type of each output that is a key with an ENUM's values."""
-        keys = {f"{STRATUM}{i}": d.sql_type for i, d in enumerate(self.strata)}
-        keys |= {f"{GROUP}{i}": d.sql_type for i, d in enumerate(self.groups)}
-        named = zip(self.names, self.items, strict=True)
-        types = {n: keys.get(item.name, "") for n, item in named if isinstance(item, t.Name)}
-        return {name: type_ for name, type_ in types.items() if type_.startswith("ENUM")}
+        """DuckDB's type of each output that is an ENUM."""
+        types = zip(self.names, self.types, strict=True)
+        return {name: type_ for name, type_ in types if type_.startswith("ENUM")}
 
     @property
     def recipes(self) -> tuple[Recipe, ...]:

@@ -140,7 +140,8 @@ def _shown_type(node: t.Node, shape: Shape, values: Sequence[Value]) -> str:
     if not shape.sql_type or isinstance(node, t.Cast):
         return ""
     labels = ["'" + str(value).replace("'", "''") + "'" for value in values if value is not None]
-    return shape.sql_type if all(label in shape.sql_type for label in labels) else ""
+    declared = labels and all(label in shape.sql_type for label in labels)
+    return shape.sql_type if declared else ""
 
 
 def _zoned_type(binder: Binder, node: t.Node, shape: Shape) -> str:

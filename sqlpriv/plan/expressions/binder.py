@@ -150,9 +150,12 @@ class Binder:
         return is_present(expr, self.scope, self.required)
 
     def shape(self, node: t.Node, expr: a.Expr) -> Shape:
-        """Returns what is known of the bound expression; a refusal points at `node`."""
+        """Returns what is known of the bound expression; a refusal points at `node`. A cast of an
+        ENUM, which is bound as its column, is text."""
         with refusals_at(node, expr):
-            return infer_shape(expr, self.scope)
+            shape = infer_shape(expr, self.scope)
+        is_text = isinstance(node, t.Cast) and shape.sql_type.startswith("ENUM")
+        return replace(shape, sql_type="", stored="") if is_text else shape
 
     def bind(self, node: t.Node) -> a.Expr:
         """Returns the row expression, checked: it is total and of one type.

@@ -31,12 +31,13 @@ def project(
         shape = rows.binder.shape(node, expr)
         is_computed = shape.type is Type.TIMESTAMP and not isinstance(node, t.Name)  # * is a name
         zoned = is_zoned(rows.binder, node) if is_computed else shape.zoned
-        if isinstance(expr, a.Col) and shape.zoned == zoned:
+        shape = replace(shape, zoned=zoned)
+        if isinstance(expr, a.Col) and shape == rows.binder.scope[expr.name.lower()]:
             names[n] = expr.name
             continue
         value = node.value if isinstance(node, t.Literal) and shape.type is Type.INTEGER else None
         is_narrow = isinstance(value, int) and -(2**31) <= value < 2**31
-        shape = replace(shape, zoned=zoned, stored="INTEGER" if is_narrow else "")
+        shape = replace(shape, stored="INTEGER" if is_narrow else "")
         new = naming.free_name(f"{alias.lower()}.{n}" if alias else n)
         if (demanded := rows.binder.listed.get(expr)) is not None and shape.values is None:
             shape = replace(shape, values=demanded, nullable=False)

@@ -149,7 +149,8 @@ class Folding:
         if kind == "count" and of is not None and self.binder.is_present(of):
             of = None
         if kind in ("min", "max") and of is not None:
-            shape = self.binder.shape(call, of)
+            (arg,) = call.args
+            shape = self.binder.shape(arg, self.binder.bind(arg))
             if shape.type is Type.TEXT and shape.values is not None:
                 return self._end_of_texts(call, kind, of, shape)
         column = t.Name(self._fold(call, kind, of), "", call.pos)

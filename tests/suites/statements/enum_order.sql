@@ -8,3 +8,9 @@ SELECT step, SUM(COUNT(*)) OVER (ORDER BY step) AS up_to FROM events GROUP BY st
 SELECT step, n FROM (SELECT step, COUNT(*) AS n FROM events GROUP BY step) AS x WHERE step > 'seen';
 SELECT max(level::VARCHAR) AS t, max(level) AS l FROM members;
 SELECT l, row_number() OVER (ORDER BY l) AS place FROM (SELECT level::VARCHAR AS l, COUNT(*) AS n FROM members GROUP BY l) AS x;
+SELECT max(l) AS a, min(l) AS b FROM (SELECT level::VARCHAR AS l FROM members) AS x;
+WITH c AS (SELECT m::VARCHAR AS l FROM odd) SELECT max(l) AS a FROM c;
+SELECT l, row_number() OVER (ORDER BY l) AS place, COUNT(*) AS n FROM (SELECT m::VARCHAR AS l FROM odd) AS x GROUP BY l;
+SELECT max(l) AS a FROM (SELECT u, m::VARCHAR AS l, COUNT(*) AS n FROM odd GROUP BY u, l) AS x;
+SELECT max(w) AS a FROM (SELECT u, max(m::VARCHAR) AS w FROM odd GROUP BY u) AS x;
+SELECT max(l) AS a FROM (SELECT CASE WHEN neg > 0 THEN m END AS l, COUNT(*) AS n FROM odd GROUP BY l) AS x;

@@ -202,11 +202,11 @@ def _variance_or_root(recipe: Recipe, m: Moments, weights: Array | None) -> Esti
     noised = bound + square - mean**2
     value = np.clip(noised, 0.0, half**2)
     rows = np.where(present, m.n, 0.0).sum(axis=0)
-    farther_end = bound + np.abs(value - bound)
-    possible = Estimate(value, error, m.z, farther_end, impossible=np.abs(noised - value))
+    possible = Estimate(value, error, m.z, half**2, impossible=np.abs(noised - value))
     if weights is None:
         stated = are_rows_told(rows, noise_in_rows(noise_of_strata(m), recipe.width), m.z)
-        possible = replace(possible, is_stated=stated)
+        farther_end = bound + np.abs(value - bound)
+        possible = replace(possible, span=farther_end, is_stated=stated)
     return finish_variance(recipe, rows, possible)
 
 

@@ -2,8 +2,9 @@
 
 The half-width of a mean is cut at the length of its domain. Where it is that long the released
 numbers say nothing, and whatever number stood there would be one of the noise's: it is NULL, and
-the answer says why. A plain mean and a variance are NULL where noise may be all of their rows, and
-nowhere else (`few_rows`).
+the answer says why. A plain mean and a variance, of strata that are neither weighted nor drawn
+together, are NULL where noise may be all of their rows, and nowhere else (`few_rows`). Of a domain
+of one value everything is known.
 """
 
 from __future__ import annotations
@@ -41,7 +42,10 @@ ON_AVERAGE = (
     "everybody"
 )
 _MORE = "ask for larger groups, or a higher price"
-_NOTHING = "nothing is known of {}, which is NULL there: ± would be as long as the domain; "
+_NOTHING = (
+    "nothing is known of {}, which is NULL there: noise may be all of its rows, or ± would be as "
+    "long as the domain; "
+)
 UNKNOWN = {
     "mean": f"{_NOTHING}OPTIONS (smooth = true) with STRATIFY BY draws such groups towards "
     "everybody",
@@ -111,7 +115,11 @@ def is_stated_by_rows(output: Output, number: int) -> bool:
     item = output.items[number]
     recipes = [output.marginals[0].recipes[i] for i in aggregates_in(item)]
     is_divided = uncertain_divisors(item) and not is_correlation(item)
-    return not is_divided and not any(r.using and r.kind == "mean" for r in recipes)
+    by_length = any(
+        (r.kind == "mean" and r.using) or (r.kind in UNKNOWN and (r.pooled or output.weights))
+        for r in recipes
+    )
+    return not is_divided and not by_length
 
 
 def without_unknown(recipe: Recipe, estimate: Estimate) -> Estimate:
@@ -250,9 +258,9 @@ def _zeros_of_noise(recipe: Recipe, estimate: Estimate) -> NDArray[np.bool_]:
 def _unknown(recipe: Recipe, estimate: Estimate) -> NDArray[np.bool_]:
     """Returns where no figure is stated: by its rows, or because its interval, not cut, is as long
     as the domain, or because there is no value."""
-    if estimate.is_stated is not None:
-        return np.asarray(~estimate.is_stated | np.isnan(estimate.values))
     longest = {"mean": recipe.width, "variance": recipe.width**2 / 4, "stddev": recipe.width / 2}
     if recipe.kind not in longest or not recipe.width:
         return np.zeros(estimate.values.shape, bool)
+    if estimate.is_stated is not None:
+        return np.asarray(~estimate.is_stated | np.isnan(estimate.values))
     return np.asarray(~(estimate.half_widths < longest[recipe.kind]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,13 @@ import pyarrow as pa
 import pytest
 from support.exact_people import planned
 
-from sqlpriv.answer.interval_notes import few_stated_notes, interval_notes
+from sqlpriv.answer import means
+from sqlpriv.answer.interval_notes import (
+    few_stated_notes,
+    interval_notes,
+    is_stated_by_rows,
+    without_unknown,
+)
 from sqlpriv.answer.moments import Moments
 from sqlpriv.kernel.proof import noise
 from sqlpriv.session.session import Session
@@ -80,6 +87,41 @@ def test_the_few_groups_that_have_a_half_width_are_told_of(
     assert [note.startswith("± of v holds for 95 % of all groups") for note in notes] == [
         True
     ] * said
+
+
+@pytest.mark.parametrize(
+    ("figure", "weights", "by_rows"),
+    [
+        ("AVG(income USING gaussian)", "", True),
+        ("VARIANCE(income)", "", True),
+        ("COUNT(*)", " WEIGHTS FROM shares", True),
+        ("AVG(income USING gaussian)", " WEIGHTS FROM shares", False),
+        ("VARIANCE(income)", " WEIGHTS FROM shares", False),
+        ("VARIANCE(income USING pooled)", "", False),
+        ("STDDEV(income USING pooled)", "", False),
+    ],
+)
+def test_weighted_and_pooled_figures_are_stated_by_their_length(
+    figure: str, weights: str, by_rows: bool
+) -> None:
+    output = planned(f"SELECT {figure} AS v FROM people STRATIFY BY race{weights}").output
+    assert is_stated_by_rows(output, output.names.index("v")) == by_rows
+
+
+@pytest.mark.parametrize(("upper", "known"), [(5.0, [True, True]), (6.0, [False, True])])
+@pytest.mark.parametrize(("figure", "value"), [("AVG", 5.0), ("VAR_POP", 0.0)])
+def test_of_a_domain_of_one_value_all_is_known(
+    figure: str, value: float, upper: float, known: list[bool]
+) -> None:
+    """Of a group whose rows noise may have made, too; the twin's domain has two values."""
+    using = " USING gaussian" if figure == "AVG" else ""
+    (recipe,) = planned(f"SELECT {figure}(income{using}) AS v FROM people").output.recipes
+    recipe, n = replace(recipe, lower=5.0, upper=upper), np.array([2.0, 80.0])
+    half = (upper - 5) / 2
+    moments = Moments(n, -n * half, n * half**2 / 2, 9.0, 9 * half**2, 9 * half**4 / 4, 2.0)
+    estimate = without_unknown(recipe, means.cells(recipe, moments))
+    assert np.isfinite(estimate.values).ravel().tolist() == known
+    assert float(estimate.values[1]) == pytest.approx(value, abs=1e-9)
 
 
 def test_figures_wider_than_their_domain_are_null(

@@ -9,19 +9,24 @@ import sys
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
 from support.templates import vault_of
 
 from sqlpriv import connect
+from sqlpriv.errors import Refused
 from sqlpriv.session.session import Session
 
 SETUP = """
 CREATE TABLE people AS SELECT i AS id,
-    (TIMESTAMP '2024-10-26 20:00:00' + to_minutes(i * 101 % 3000))::TIMESTAMPTZ AS seen
+    (TIMESTAMP '2024-10-26 20:00:00' + to_minutes(i * 101 % 3000))::TIMESTAMPTZ AS seen,
+    DATE '2024-10-26' + (i % 3)::INTEGER AS day
 FROM range(1000) AS t(i);
 ALTER TABLE people ADD PRIMARY KEY (id);
 ALTER TABLE people ADD PRIVACY_KEY (id);
 ALTER TABLE people SET PU;
 ALTER TABLE people ALTER COLUMN seen SET PRIVACY DOMAIN
+    BETWEEN ('2024-10-26', '2024-10-29') NOT NULL;
+ALTER TABLE people ALTER COLUMN day SET PRIVACY DOMAIN
     BETWEEN ('2024-10-26', '2024-10-29') NOT NULL;
 ALTER TABLE people SET PRIVACY BUDGET (epsilon = 100, delta = 1e-9);
 """
@@ -41,6 +46,22 @@ def test_the_type_is_told_and_given(tmp_path: Path) -> None:
         answers = session.execute(of_answers).table
         assert answers is not None
         assert answers.schema == session.describe(of_answers)
+
+
+@pytest.mark.parametrize("moment", ["seen", "day"])
+def test_what_duckdb_does_not_cast_to_a_time_is_not_moved_as_one(
+    moment: str, tmp_path: Path
+) -> None:
+    with Session(vault_of(SETUP, tmp_path / "people.duckdb")) as session:
+        session.execute("SET privacy_epsilon = 1")
+        for of in (moment, "x"):
+            rows = "people" if of == moment else f"(SELECT {moment} AS x FROM people)"
+            with pytest.raises(Refused):
+                session.quote(
+                    f"SELECT COUNT(*) FROM {rows} AS r"
+                    f" WHERE {of}::TIME + INTERVAL 1 HOUR > TIME '03:00:00'"
+                )
+        session.quote(f"SELECT COUNT(*) FROM people WHERE {moment} > TIMESTAMP '2024-10-27'")
 
 
 def test_moments_are_fetched_without_another_package(tmp_path: Path) -> None:

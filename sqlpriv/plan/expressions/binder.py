@@ -248,7 +248,7 @@ class Binder:
             case t.Literal(value, _, exponent):
                 literal = coerce_literal(node, natural_type(value) or Type.INTEGER)
                 return a.Call("real", (literal,)) if exponent else literal
-            case t.Binary() | t.Cast() if (begun := moved_to_beginning(node)) is not None:
+            case t.Binary() | t.Cast() if (begun := moved_to_beginning(self, node)) is not None:
                 return self._bind_node(begun)
             case t.Unary() | t.Binary():
                 return operators.bind_operator(self, node)

@@ -77,13 +77,17 @@ def beginning(call: t.FunctionCall) -> t.Node | None:
     return t.Cast(start, "DATE", pos=call.pos) if call.name == "make_date" else start
 
 
-def moved_to_beginning(node: t.Node) -> t.Node | None:
+def moved_to_beginning(binder: Binder, node: t.Node) -> t.Node | None:
     """Returns date_trunc(…) for a moment that its own parts move to where a unit begins: MySQL has
     no date_trunc, and BI tools write `CAST(x - to_days(day(x) - 1) AS DATE)` for the month, and
-    `CAST(x AS DATE) + to_hours(hour(x))`. A moment's TIME that an interval moves is that of the
-    moved moment: both go around at midnight. None of anything else."""
+    `CAST(x AS DATE) + to_hours(hour(x))`. A TIMESTAMP's TIME that an interval moves is that of the
+    moved moment: both go around at midnight. None of anything else: DuckDB casts neither a DATE
+    nor a TIMESTAMPTZ to TIME."""
     match node:
         case t.Binary("+" | "-" as sign, t.Cast(t.Name() as moment, "TIME"), t.Span() as span):
+            shape = binder.shape(moment, binder.bind(moment))
+            if shape.type is not Type.TIMESTAMP or shape.zoned is not False:
+                return None
             moved = t.Binary(sign, moment, span, node.pos)
             return t.Cast(moved, "TIME", pos=node.pos)
         case t.Cast(t.Binary("-", moment, t.FunctionCall("to_days", (t.Cast(count),))), "DATE"):

@@ -103,3 +103,13 @@ def test_a_quantile_of_moments_is_near_them(session: Session) -> None:
 def test_the_last_of_listed_moments_is_one_of_them(session: Session) -> None:
     table = session.execute("SELECT MAX(date_trunc('month', sent)) AS m FROM bills").table
     assert table.column("m").to_pylist() == [dt.datetime(2024, 12, 1)]
+
+
+@pytest.mark.parametrize(
+    ("written", "type_"),
+    [("-2147483648", "int64"), ("-2147483647", "int32"), ("2147483647", "int32")],
+)
+def test_a_written_number_has_duckdbs_type(session: Session, written: str, type_: str) -> None:
+    rows = f"SELECT k, COUNT(*) AS n FROM (SELECT {written} AS k FROM bills) AS x GROUP BY k"
+    assert str(session.describe(rows).field("k").type) == type_
+    assert str(session.execute(rows).table.schema.field("k").type) == type_

@@ -36,7 +36,7 @@ def project(
             names[n] = expr.name
             continue
         value = node.value if isinstance(node, t.Literal) and shape.type is Type.INTEGER else None
-        is_narrow = isinstance(value, int) and -(2**31) <= value < 2**31
+        is_narrow = isinstance(value, int) and abs(value) < 2**31  # as written: -(2147483648)
         shape = replace(shape, stored="INTEGER" if is_narrow else "")
         new = naming.free_name(f"{alias.lower()}.{n}" if alias else n)
         if (demanded := rows.binder.listed.get(expr)) is not None and shape.values is None:

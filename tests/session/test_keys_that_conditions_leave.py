@@ -20,12 +20,14 @@ CREATE TABLE shops AS SELECT * FROM (VALUES (1, 'Bonn', 50), (2, 'Berlin', 90), 
 ALTER TABLE shops SET PUBLIC;
 CREATE TABLE buyers AS SELECT i AS id, (1 + i % 3)::INTEGER AS shop,
     ['card', 'cash', 'cheque'][1 + i % 3] AS paid, ['a', 'b'][1 + i % 2] AS kind,
-    DATE '2024-01-01' + (i % 90)::INTEGER AS day, (i % 40)::DOUBLE AS spent
+    DATE '2024-01-01' + (i % 90)::INTEGER AS day, (i % 40)::DOUBLE AS spent,
+    (i % 10 - 5)::INTEGER AS step
 FROM range(300) AS t(i);
 ALTER TABLE buyers ADD PRIMARY KEY (id);
 ALTER TABLE buyers SET PRIVACY (KEY (id), COLUMN shop REFERENCES shops(shop),
     COLUMN paid IN ('card', 'cash', 'cheque'), COLUMN kind IN ('a', 'b'),
     COLUMN day BETWEEN ('2024-01-01', '2024-03-30') NOT NULL, COLUMN spent BETWEEN (0, 40),
+    COLUMN step BETWEEN (-500000, 500000),
     BUDGET (epsilon = 1000000, delta = 1e-9));
 CREATE TABLE notes AS SELECT i AS nid, i AS id, ['a', 'b', 'c'][1 + i % 3] AS topic,
     DATE '2024-02-01' + (i % 20)::INTEGER AS written
@@ -53,6 +55,25 @@ def answered(session: Session, statement: str) -> list[tuple[object, ...]]:
     return [
         tuple(round(value) if isinstance(value, float) else value for value in row) for row in rows
     ]
+
+
+@pytest.mark.parametrize(
+    ("key", "values"),
+    [
+        ("step", {-2, -1, 0, 1, 2}),
+        ("step * 1000", {-2000, -1000, 0, 1000, 2000}),
+        ("abs(step) * 10 + 7", {7, 17, 27}),
+        ("greatest(step, 0) * 10", {0, 10, 20}),
+    ],
+)
+def test_a_condition_on_a_wide_column_leaves_what_is_computed_of_its_values(
+    session: Session, key: str, values: set[int]
+) -> None:
+    rows = answered(
+        session, f"SELECT {key} AS k, COUNT(*) FROM buyers WHERE abs(step) < 3 GROUP BY k"
+    )
+    assert {k for k, _ in rows} == values
+    assert sum(int(str(n)) for _, n in rows) == 150
 
 
 @pytest.mark.parametrize(

@@ -63,16 +63,19 @@ def bind_dimension(
 ) -> Dimension:
     """Returns the key; refusals point at the place where it was written."""
     expr = binder.bind(node)
-    shape = replace(binder, scope=within_open_ends(binder.scope, binder.conditions)).shape(
-        place, expr
-    )
+    scope = within_open_ends(binder.scope, binder.conditions)
+    shape = replace(binder, scope=scope).shape(place, expr)
     if shape.values is None and belongs_to_one_unit(node, binder):
         raise refuse(
             place,
             "each value of this key belongs to one unit: a group would show it",
             "group by what many share; COUNT(DISTINCT key) counts units",
         )
-    values = with_values_listed(shape).values  # WHERE may leave few of a wide interval
+    # WHERE may leave few values of a column's wide interval
+    few = {name: with_values_listed(scope[name]) for name in columns_read(expr)}
+    narrowed = replace(binder, scope={**scope, **few})
+    shape = narrowed.shape(place, expr)
+    values = shape.values
     if expr in binder.evaluated and values is not None:
         values = tuple(value for value in values if value is not None)
     if expr in binder.listed:  # WHERE leaves these alone
@@ -94,9 +97,9 @@ def bind_dimension(
         values = _listed_decimals(shape)
     if values is None and selected is not None and shape.type in (Type.INTEGER, Type.TEXT):
         return Dimension(binder.normal_form(node), a.Key(expr, selected), shape.type, selected=True)
-    if values is None and (evaluated := evaluate_over_lists(binder, node)) is not None:
+    if values is None and (evaluated := evaluate_over_lists(narrowed, node)) is not None:
         expr, nullable = evaluated
-        shape = binder.shape(place, expr)
+        shape = narrowed.shape(place, expr)
         values = (*results_of(expr), *((None,) if nullable else ()))
     if values is None:
         raise refuse(

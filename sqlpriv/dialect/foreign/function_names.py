@@ -44,7 +44,7 @@ _SAME_NAMES = {
         anon_quantiles=approx_quantiles percentile_cont=quantile_cont approx_quantiles
         countif=count_if logical_and=bool_and logical_or=bool_or regexp_contains=regexp_matches
         dayofyear isoweek=week isoyear current_date=today ascii ltrim rtrim ends_with
-        array_agg split=string_split approx_top_count""",
+        array_agg split=string_split""",
     "snowflake": """variance=var_samp stddev=stddev_samp variance_pop=var_pop
         variance_samp=var_samp length len=length mode percentile_cont percentile_disc
         startswith=starts_with endswith=ends_with contains year quarter month day hour minute second

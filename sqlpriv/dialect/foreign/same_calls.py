@@ -20,6 +20,7 @@ from sqlpriv.statements.keywords import REAL_AVERAGE, SAME_REAL, SAME_TEXT, WHOL
 
 _JOINING = ("concat", "lower", "upper")
 _HALVES = "round of a half is another number for a NUMERIC than for a float8 in postgres"
+_OVER_ROWS = ("conditional_true_event", "ratio_to_report")
 _PARTS = ("year_month", "dayofweek", "dayofyear", "week", "isoweek", "isoyear", "dayofweekiso")
 """Parts of EXTRACT that are written as the function of that name is."""
 
@@ -257,6 +258,8 @@ def write_call(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
         replacement = rewriter.functions[name](arguments)
         if replacement is None and (name, rewriter.dialect) == ("round", "postgres"):
             raise rewriter.refuse(node, _HALVES, "write round(x::numeric, 0)")
+        if name in _OVER_ROWS and not isinstance(node.parent, exp.Window):
+            raise rewriter.refuse(node, f"{name} stands before OVER", f"{name}(x) OVER (…)")
         if replacement is None:
             raise rewriter.refuse_unknown(node, f"{name} with these arguments")
     elif name in names.COMMON:

@@ -242,7 +242,11 @@ def _has_aggregate(node: exp.Expr) -> bool:
 def write_window(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     """Windows; RATIO_TO_REPORT(x) OVER (…) is x through its sum."""
     rewriter.check_arguments(node, "this partition_by order over spec alias")
-    if function_name(node.this) != "ratio_to_report":
+    if (name := function_name(node.this)) == "conditional_true_event":  # counts row by row
+        node.this.set("this", "sum")
+        rows = exp.WindowSpec(kind="ROWS", start="UNBOUNDED", start_side="PRECEDING")
+        node.set("spec", node.args.get("spec") or rows)
+    if name != "ratio_to_report":
         return node
     (share,) = node.this.expressions
     whole = node.copy()

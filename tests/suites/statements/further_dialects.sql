@@ -250,3 +250,11 @@ SELECT ok, list({'value': device, 'count': n} ORDER BY n DESC)[:1] FROM (SELECT 
 SELECT e, COUNT(*) AS n FROM (SELECT CONDITIONAL_TRUE_EVENT(secs > 1000) OVER (PARTITION BY mid ORDER BY seen) AS e FROM logins) GROUP BY e HAVING COUNT(*) > 0
 -- plain
 SELECT e, COUNT(*) FROM (SELECT SUM(CASE WHEN secs > 1000 THEN 1 ELSE 0 END) OVER (PARTITION BY mid ORDER BY seen) AS e FROM logins) GROUP BY e;
+-- bigquery
+SELECT APPROX_TOP_COUNT(device, 3) AS t FROM logins WHERE device IS NULL OR (device = 'phone' AND secs < 1000)
+-- plain
+SELECT list({'value': device, 'count': n} ORDER BY n DESC)[:3] FROM (SELECT device, COUNT(*) AS n FROM logins WHERE device IS NULL OR (device = 'phone' AND secs < 1000) GROUP BY ALL);
+-- snowflake
+SELECT MIN(e) AS low, MAX(e) AS high FROM (SELECT device, CONDITIONAL_TRUE_EVENT(COUNT(*) > 300) OVER (ORDER BY COUNT(*) > 0) AS e FROM logins GROUP BY device) AS x
+-- plain
+SELECT 1, 4;

@@ -31,7 +31,7 @@ _OF_COUNTS = {
     "histogram": f"map(list({VALUE} ORDER BY {VALUE}), list({COUNTED} ORDER BY {VALUE}))",
     "entropy": f"log2(sum({COUNTED})) - sum({COUNTED} * log2({COUNTED})) / sum({COUNTED})",
     "approx_top_k": f"list({VALUE} ORDER BY {COUNTED} DESC, {VALUE})[:{{0}}]",
-    "approx_top_count": f"list({{{{'value': {VALUE}, 'count': {COUNTED}}}}}"
+    "bigquerys_top_count": f"list({{{{'value': {VALUE}, 'count': {COUNTED}}}}}"
     f" ORDER BY {COUNTED} DESC, {VALUE})[:{{0}}]",
     **dict.fromkeys(_ONE_OF, f"arg_max({VALUE}, {COUNTED})"),
 }
@@ -46,8 +46,7 @@ def is_of_frequencies(node: exp.Expr, *, ends: bool = False) -> bool:
         node: The aggregate.
         ends: MIN and MAX are taken for such: of texts, say, which have no bounds.
     """
-    call = call_of(node)
-    name = function_name(call)
+    name = function_name(call := call_of(node))
     if not name or not call.expressions:
         return False
     distinct = _distinct_part(call)
@@ -60,8 +59,7 @@ def is_of_frequencies(node: exp.Expr, *, ends: bool = False) -> bool:
 
 def key_that_is_given(node: exp.Expr) -> exp.Expr | None:
     """Returns what `any_value(x)`, `min(x)` and the like give if x is a key; None of others."""
-    name = function_name(node)
-    plain = name in (*_ONE_OF, *_ENDS) and len(node.expressions) == 1
+    plain = function_name(node) in (*_ONE_OF, *_ENDS) and len(node.expressions) == 1
     return node.expressions[0] if plain else None
 
 
@@ -107,7 +105,7 @@ def over_frequencies(
     outer = exp.select(_over_counts(call, args, names))
     outer = outer.from_(exp.Subquery(this=counts), copy=False)
     outer = outer.where(exp.column(COUNTED) > exp.column(ERROR), copy=False)
-    if distinct is None:
+    if distinct is None and function_name(call) != "bigquerys_top_count":  # which counts NULL
         outer = outer.where(exp.column(VALUE).is_(exp.null()).not_(), copy=False)
     for title, (_, column) in zip(titles, keys, strict=True):
         same = exp.NullSafeEQ(this=exp.column(title), expression=column)
@@ -118,17 +116,13 @@ def over_frequencies(
 def _over_counts(call: exp.Expr, args: Sequence[exp.Expr], names: Sequence[str]) -> exp.Expr:
     """Returns the aggregate over the columns of the values and of their counts."""
     template = _OF_COUNTS.get(function_name(call))
-    rest = [arg for arg in args[1:] if isinstance(arg, exp.Literal)]
+    rest = [arg.name for arg in args[1:] if isinstance(arg, exp.Literal) and not arg.is_string]
     if template is not None and _distinct_part(call) is None:
         if len(args) != 1 + template.count("{0}") or len(rest) != len(args) - 1:
             raise NotDivisible("other arguments than a value")
-        numbers = [one.name for one in rest if not one.is_string]
-        if len(numbers) != len(rest):
-            raise NotDivisible("a number of values")
-        return exp.maybe_parse(template.format(*numbers), dialect="duckdb")
-    value: exp.Expr = exp.column(names[0])
-    if len(names) > 1:
-        value = exp.Tuple(expressions=[exp.column(name) for name in names])
+        return exp.maybe_parse(template.format(*rest), dialect="duckdb")
+    columns = [exp.column(name) for name in names]
+    value: exp.Expr = exp.Tuple(expressions=columns) if len(columns) > 1 else columns[0]
     text, written = args[0].sql("duckdb"), call.copy()
     for part in list(written.find_all(exp.Distinct)):
         values = [*part.expressions]

@@ -43,8 +43,7 @@ snowflake: iff(p, x, y) = CASE WHEN p THEN x ELSE y END
 tsql sqlite: iif(p, x, y) = CASE WHEN p THEN x ELSE y END
 bigquery snowflake mysql spark sqlite: ifnull(x, y) = @coalesce(x, y)
 snowflake spark oracle: nvl(x, y) = @coalesce(x, y)
-snowflake spark oracle: nvl2(x, y, z) = CASE WHEN x IS NOT NULL THEN y ELSE z END
-snowflake: zeroifnull(x) = @coalesce(x, 0)
+snowflake spark oracle snowflake: zeroifnull(x) = @coalesce(x, 0)
 snowflake: nullifzero(x) = @nullif(x, 0)
 bigquery snowflake mysql spark trino sqlite oracle: round(x) = @round(x)
 postgres bigquery snowflake mysql tsql spark trino sqlite oracle: round(x, n) = @round(x, n)
@@ -89,14 +88,14 @@ bigquery spark snowflake postgres trino: trunc truncate(x) = @trunc(x)
 snowflake: equal_null(x, y) = x IS NOT DISTINCT FROM y
 bigquery spark mysql sqlite: instr(x, y) = @strpos(x, y)
 mysql spark: locate(y, x) = @strpos(x, y)
-tsql snowflake: charindex(y, x) = @strpos(x, y)
+tsql snowflake redshift: charindex(y, x) = @strpos(x, y)
 bigquery: regexp_replace(x, y, z) = @regexp_replace(x, y, z, 'g')
 trino: if(p, x) = CASE WHEN p THEN x END
 trino: split_part(x, y, #n) = @list_extract(@string_split(x, y), n)
 sqlite: total(x) = @coalesce(CAST(@sum(x) AS DOUBLE), 0)
-snowflake: conditional_true_event(x) = @sum(CASE WHEN x THEN 1 ELSE 0 END)
+snowflake: conditional_true_event(x) = @conditional_true_event(CASE WHEN x THEN 1 ELSE 0 END)
+bigquery: approx_top_count(x, +n) = @bigquerys_top_count(x, n)
 redshift: nvl2(x, y, z) = CASE WHEN x IS NOT NULL THEN y ELSE z END
-redshift: charindex(y, x) = @strpos(x, y)
 postgres oracle: initcap(x) = @title_of_letters(x)
 bigquery snowflake: initcap(x) = @title_of_signs(x)
 spark: initcap(x) = @title_of_blanks(x)
@@ -200,7 +199,7 @@ def _fits(name: str, arg: exp.Expr) -> bool:
         case "#":
             return is_number(arg)
         case "+":
-            return is_number(arg) and arg.name != "0"
+            return is_number(arg) and arg.name.strip("0").isdecimal()
         case "±":
             return is_number(arg.this if isinstance(arg, exp.Neg) else arg)
         case "!":

@@ -44,7 +44,8 @@ class BoundedFigures(NamedTuple):
 
 
 def pool_strata(recipe: Recipe, m: Moments, strata: Estimate, everybody: Estimate) -> Estimate:
-    """Returns the strata's means drawn together.
+    """Returns the strata's means drawn together, which are stated by their length: a stratum whose
+    own rows tell nothing is like all.
 
     Args:
         recipe: A mean by strata.
@@ -54,7 +55,7 @@ def pool_strata(recipe: Recipe, m: Moments, strata: Estimate, everybody: Estimat
     """
     drawn = _draw_means(recipe, m, everybody)
     inside = np.clip(drawn.values, float(recipe.lower), float(recipe.upper))
-    return replace(strata, values=inside, deviations=drawn.deviations, impossible=0.0)
+    return Estimate(inside, drawn.deviations, strata.z, recipe.width)
 
 
 def own_weights(recipe: Recipe, m: Moments, everybody: Estimate) -> Array:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from support.exact_people import planned
+from support.exact_people import PURE, planned
 
 from sqlpriv.answer import means
 from sqlpriv.answer.interval_notes import without_unknown
@@ -133,3 +135,16 @@ def test_with_weights_a_variance_of_which_nothing_is_known_is_null(
     moments = Moments(n, n * MIDDLE, n * 9e4, *variances.tolist(), GAUSSIAN_95)
     estimate = means.combine_strata(recipe, moments, np.array([0.2, 0.8]))
     assert np.isfinite(without_unknown(recipe, estimate).values) == is_known
+
+
+def test_a_stratum_of_few_rows_that_is_drawn_to_all_is_stated() -> None:
+    """A plain mean in [1, 3] of 2 rows beside 900, counted with a noise of 3 rows: drawn together
+    it is like everybody's. While its own rows decided it was NULL, as the twin's is."""
+    sql = "SELECT AVG(race USING pooled) AS v FROM people STRATIFY BY sex"
+    (recipe,) = planned(sql, PURE).output.recipes
+    assert not recipe.using
+    n = np.array([2.0, 900.0])
+    moments = Moments(n, n * 0.4, 0 * n, 9.0, 9.0, 0.0, LAPLACE_95)
+    for of, is_known in ((recipe, True), (replace(recipe, pooled=False), False)):
+        strata, _ = two_levels(of, moments, None, None)
+        assert np.isfinite(without_unknown(of, strata).values).tolist() == [is_known, True]

@@ -9,9 +9,11 @@ their length, and cells of one length need no weights. MIN and MAX, and the shar
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from sqlpriv.errors import Refused
 from sqlpriv.kernel.proof.sensitivity import MAX_RANK
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Type, Value
@@ -100,6 +102,26 @@ def level_grid(
     middle = (width - 1) / 2 if whole else width / 2
     stands = tuple(min(float(lower + j * width + middle), float(upper)) for j in range(count))
     return Grid(a.Key(position, tuple(range(count))), stands)
+
+
+def mode_grid(of: a.Expr, listed_values: Sequence[Value], cells: int) -> Grid:
+    """Returns the levels of a mode: all values, since no other value is between two of them.
+
+    Args:
+        of, cells: As in `level_grid`.
+        listed_values: Every value that the expression can have.
+
+    Raises:
+        Refused: All cells together have too many levels.
+    """
+    values = sorted({value for value in listed_values if value is not None})
+    if len(values) * cells > LEVELS_OF_ALL_CELLS:
+        raise Refused(
+            f"MODE is looked for among {len(values):,} values in each of {cells:,} groups, and may"
+            f" be among {LEVELS_OF_ALL_CELLS:,} in all of them",
+            hint="ask for fewer groups, or count wider values: SELECT x // 10 AS bin, COUNT(*)",
+        )
+    return Grid(a.Key(of, tuple(values)), tuple(values))
 
 
 def quantile_of_times(call: t.FunctionCall, binder: Binder) -> t.Node | None:

@@ -15,7 +15,7 @@ from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Number, Type, Value
 from sqlpriv.plan.aggregates.calls import Aggregate
 from sqlpriv.plan.aggregates.moment_formulas import unit_of_deviations
-from sqlpriv.plan.aggregates.quantile_levels import level_grid
+from sqlpriv.plan.aggregates.quantile_levels import level_grid, mode_grid
 from sqlpriv.plan.expressions.facts.dates import date_of_day, moment_of_micros
 
 MOST_OF_WHOLE_SUM = 2**31
@@ -203,7 +203,10 @@ def expand_level(aggregate: Aggregate, cells: GroupedRows) -> Recipe:
     of_type = aggregate.type or Type.REAL
     of_moment = MOMENTS_OF_NUMBERS.get(of_type) if aggregate.rank is not None else None
     grid_type = Type.INTEGER if of_moment else of_type
-    grid = level_grid(aggregate.of, grid_type, *ends, aggregate.values, size)
+    if aggregate.rank is None:
+        grid = mode_grid(aggregate.of, aggregate.values or (), size)
+    else:
+        grid = level_grid(aggregate.of, grid_type, *ends, aggregate.values, size)
     values = grid.values
     if of_moment:
         values = tuple(map(of_moment, values))

@@ -314,7 +314,7 @@ def test_free_queries_have_half_of_the_memory(
     vault: Path, analyst: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With a vault's engine beside them, whose limit is the same. Analysts are not told it."""
-    monkeypatch.setattr("sqlpriv.session.session.check_settings", lambda sql: None)
+    monkeypatch.setattr("sqlpriv.session.session.check_settings", lambda _: None)
     asked = "SELECT current_setting('memory_limit') AS m"
     (free,) = rows(analyst.execute(asked))
     with Reader(vault) as opened:

@@ -25,19 +25,18 @@ def output_aliases(select: t.Select) -> dict[str, t.Node]:
     sizes: dict[str, int] = {}
     written_out = 0
     for item in select.items:
-        names = [part.name.lower() for part in walk(item.expr) if isinstance(part, t.Name)]
-        size = sum(sizes.get(name, 0) for name in names)
+        parts = list(walk(item.expr))
+        size = sum(sizes.get(part.name.lower(), 0) for part in parts if isinstance(part, t.Name))
         written_out += size
         if written_out > MOST_TERMS:
             message = f"names of earlier outputs stand for more than {MOST_TERMS:,} terms"
             raise Refused.at(select.pos, message, "compute with them in a query around this one")
-        own = sum(1 for _ in walk(item.expr))
         if item.alias:
-            sizes.setdefault(item.alias.lower(), size + own)
-        if item.alias:
+            alias = item.alias.lower()
+            sizes.setdefault(alias, size + len(parts))
             others = aliases_in(item.expr, aliases)
-            others.pop(item.alias.lower(), None)
-            aliases.setdefault(item.alias.lower(), with_aliases(item.expr, others))
+            others.pop(alias, None)
+            aliases.setdefault(alias, with_aliases(item.expr, others))
     return aliases
 
 

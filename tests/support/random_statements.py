@@ -165,8 +165,8 @@ class Questioner:
         of = PRIVATE[table]
         on, number = rng.choice(of.keys), rng.choice(of.numbers)
         by = rng.choice([f" GROUP BY {k}" for k in of.keys if k != on] or [""])
-        low_high = rng.choice(["COUNT(*)", f"SUM({number})", f"AVG({number})"])
-        return f"PIVOT {table} ON {on} USING {low_high}{by}"
+        figure = rng.choice(["COUNT(*)", f"SUM({number})", f"AVG({number})"])
+        return f"PIVOT {table} ON {on} USING {figure}{by}"
 
     def unit_window(self) -> str:
         """ROW_NUMBER, values of rows before, running sums."""
@@ -241,8 +241,8 @@ class Questioner:
         keys = rng.sample(of.keys, min(2, len(of.keys)))
         form = rng.choice(["ROLLUP ({})", "CUBE ({})", "GROUPING SETS (({}), ())"])
         listed = ", ".join(keys)
-        a, number = listed, rng.choice(of.numbers)
-        return f"SELECT {a}, {self.output(number)} AS a FROM {table} GROUP BY {form.format(listed)}"
+        output = self.output(rng.choice(of.numbers))
+        return f"SELECT {listed}, {output} AS a FROM {table} GROUP BY {form.format(listed)}"
 
     def strata(self) -> str:
         table = self.table(least="any")

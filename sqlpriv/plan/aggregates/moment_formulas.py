@@ -273,7 +273,7 @@ def _in_larger_units(call: t.FunctionCall, binder: Binder) -> tuple[t.FunctionCa
             continue
         unit = unit_of_deviations(float(shape.upper) - float(shape.lower), power)
         if unit != 1:
-            args[i] = t.Binary("*", args[i], t.Literal(1 / unit, exponent=True), args[i].pos)
+            args[i] = _op("*", args[i], _number(1 / unit))
             factor *= unit**exponent
     return replace(call, args=tuple(args)), factor
 

@@ -64,8 +64,8 @@ def bind_dimension(
     """Returns the key; refusals point at the place where it was written."""
     expr = binder.bind(node)
     scope = within_open_ends(binder.scope, binder.conditions)
-    shape = replace(binder, scope=scope).shape(place, expr)
-    if shape.values is None and belongs_to_one_unit(node, binder):
+    is_unlisted = replace(binder, scope=scope).shape(place, expr).values is None
+    if is_unlisted and belongs_to_one_unit(node, binder):
         raise refuse(
             place,
             "each value of this key belongs to one unit: a group would show it",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 
 def random_strata(seed: int) -> tuple[pd.DataFrame, tuple[str, ...], tuple[str, ...]]:
@@ -22,17 +23,8 @@ def random_strata(seed: int) -> tuple[pd.DataFrame, tuple[str, ...], tuple[str, 
     stratum = rng.choice(strata, rows, p=shares)
     count, factors = int(rng.integers(4, 11)), int(rng.integers(1, 4))
     moved, turned = rng.choice([0.0, 0.1, 0.3, 1.0]), rng.choice([0.0, 0.2, 0.6])
-    loads = rng.normal(0, 1, (factors, count)) * rng.uniform(0.2, 1.2)
-    loads = loads + turned * rng.normal(0, 1, (strata, factors, count))
-    means = moved * rng.normal(0, 1, (strata, count))
-    hidden = rng.normal(0, 1, (rows, factors))
-    values = np.einsum("rf,rfc->rc", hidden, loads[stratum]) + means[stratum]
-    values += rng.normal(0, 1, values.shape)
-    frame = {}
-    for c in range(count):
-        levels = int(rng.integers(2, 17))
-        cuts = np.quantile(values[:, c], np.cumsum(rng.dirichlet(np.full(levels, 2.0)))[:-1])
-        frame[f"x{c}"] = np.searchsorted(np.sort(cuts), values[:, c])
+    values = _values(rng, stratum, (strata, factors, count), 0.2, (moved, turned))
+    frame = {f"x{c}": _levels(rng, values[:, c], 16) for c in range(count)}
     names = tuple(f"s{i}" for i in range(len(shape)))
     places = np.unravel_index(stratum, shape)
     frame = dict(zip(names, places, strict=True)) | frame
@@ -58,17 +50,39 @@ def chosen_strata(
     rng = np.random.default_rng([seed, 11])
     shares = np.full(strata, 1.0) if sizes == "equal" else 1 / np.arange(1, strata + 1)
     stratum = rng.choice(strata, rows, p=shares / shares.sum())
-    (moved, turned), (count, factors) = APART[apart], (7, 2)
-    loads = rng.normal(0, 1, (factors, count)) * rng.uniform(0.4, 1.2)
-    loads = loads + turned * rng.normal(0, 1, (strata, factors, count))
-    means = moved * rng.normal(0, 1, (strata, count))
-    hidden = rng.normal(0, 1, (rows, factors))
-    values = np.einsum("rf,rfc->rc", hidden, loads[stratum]) + means[stratum]
-    values += rng.normal(0, 1, values.shape)
-    frame = {"s": stratum}
-    for c in range(count):
-        cuts = np.quantile(
-            values[:, c], np.cumsum(rng.dirichlet(np.full(int(rng.integers(2, 15)), 2.0)))[:-1]
-        )
-        frame[f"x{c}"] = np.searchsorted(np.sort(cuts), values[:, c])
+    count = 7
+    values = _values(rng, stratum, (strata, 2, count), 0.4, APART[apart])
+    frame = {"s": stratum} | {f"x{c}": _levels(rng, values[:, c], 14) for c in range(count)}
     return pd.DataFrame(frame), tuple(f"x{c}" for c in range(count)), ("s",)
+
+
+def _values(
+    rng: np.random.Generator,
+    stratum: NDArray[np.int64],
+    shape: tuple[int, int, int],
+    least_load: float,
+    apart: tuple[float, float],
+) -> NDArray[np.float64]:
+    """Returns normal variables that share factors, shape (rows, variables).
+
+    Args:
+        rng: What is drawn with.
+        stratum: Of each row.
+        shape: How many strata, factors and variables there are.
+        least_load: Loadings are scaled by a number from this to 1.2.
+        apart: By how much strata move the means and the loadings.
+    """
+    (strata, factors, count), (moved, turned) = shape, apart
+    loads = rng.normal(0, 1, (factors, count)) * rng.uniform(least_load, 1.2)
+    loads = loads + turned * rng.normal(0, 1, shape)
+    means = moved * rng.normal(0, 1, (strata, count))
+    hidden = rng.normal(0, 1, (len(stratum), factors))
+    values = np.einsum("rf,rfc->rc", hidden, loads[stratum]) + means[stratum]
+    return np.asarray(values + rng.normal(0, 1, values.shape))
+
+
+def _levels(rng: np.random.Generator, values: NDArray[np.float64], most: int) -> NDArray[np.int64]:
+    """Returns the levels of a variable that is cut into 2 to `most` of random shares."""
+    shares = rng.dirichlet(np.full(int(rng.integers(2, most + 1)), 2.0))
+    cuts = np.quantile(values, np.cumsum(shares)[:-1])
+    return np.asarray(np.searchsorted(np.sort(cuts), values))

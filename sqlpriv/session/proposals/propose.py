@@ -13,6 +13,7 @@ from decimal import Decimal
 from typing import Any
 
 from sqlpriv.kernel.sql.quoting import literal, name
+from sqlpriv.session.proposals.missing_codes import MissingCodes, find_missing_codes
 from sqlpriv.session.proposals.table_links import TableLink, find_links
 from sqlpriv.session.proposals.table_profiles import (
     FLOATS,
@@ -173,7 +174,8 @@ def _domain_lines(fetch: Fetch, table: str, column: ColumnProfile) -> list[str]:
         return [f"-- {column.name}: no row has a value, no domain"]
     if not is_ordered(column.type):
         return [f"-- {column.name}: {column.type}, no domain"]
-    ends = _outward(column)
+    codes = find_missing_codes(fetch, table, column)
+    ends = _outward(codes.others if codes else column)
     if column.distinct <= MOST_LEVELS and column.type not in (*FLOATS, "TIMESTAMP"):
         levels = _levels(fetch, table, column)
         # The values of a BOOLEAN or an ENUM are in the catalog, which is public.
@@ -183,6 +185,7 @@ def _domain_lines(fetch: Fetch, table: str, column: ColumnProfile) -> list[str]:
         if common and is_listed and all(value is not None for value, _ in levels):
             texts = [value for value, _ in levels if column.type == "VARCHAR"]
             lines = spelling_remark(table, column.name, [t[1:-1] for t in texts])
+            lines += _codes_remark(table, column.name, codes, "run this, then propose anew")
             lines += text_remark(fetch, table, column.name) if texts else []
             if rare := [n for _, n in levels if n < fewest]:
                 lines.append(
@@ -195,11 +198,29 @@ def _domain_lines(fetch: Fetch, table: str, column: ColumnProfile) -> list[str]:
         if column.type == "VARCHAR" and (remark := text_remark(fetch, table, column.name)):
             return remark
         return [f"-- {column.name}: {column.distinct} different values; list those to group by"]
-    promise = " OR NULL" if nulls else " NOT NULL"
-    remark = thousands_remark(fetch, table, column.name) if column.type == "DOUBLE" else []
+    promise = " OR NULL" if nulls or codes else " NOT NULL"
+    remark = _codes_remark(table, column.name, codes, "run this, too")
+    remark += thousands_remark(fetch, table, column.name) if column.type == "DOUBLE" else []
     return [
         *remark,
         f"{alter} BETWEEN ({_value_literal(ends[0])}, {_value_literal(ends[1])}){promise};",
+    ]
+
+
+def _codes_remark(table: str, column: str, codes: MissingCodes | None, then: str) -> list[str]:
+    """Returns a remark on codes of missing values, with the statement that makes them NULL."""
+    if codes is None:
+        return []
+    listed = " and ".join(
+        f"{code} ({count_text(rows, 'row')})" for code, rows in codes.rows.items()
+    )
+    values = ", ".join(str(_value_literal(code)) for code in codes.rows)
+    t, c = written_name(table), written_name(column)
+    stands = "stands" if len(codes.rows) == 1 else "stand"
+    return [
+        f"-- {column}: {listed} {stands} apart from the others, as codes of missing values do;"
+        f" if that is so, {then}:",
+        f"-- UPDATE {t} SET {c} = NULL WHERE {c} IN ({values});",
     ]
 
 
@@ -232,7 +253,7 @@ def _outward(column: ColumnProfile) -> tuple[Any, Any] | None:
     """Returns round ends that hold every value; None for types that have no interval."""
     low, high = column.least, column.greatest
     if column.is_number:
-        low, high = round_down(float(low)), -round_down(-float(high))
+        low, high = _round_ends(float(low), float(high))
         whole = not any(column.type.startswith(t) for t in ("FLOAT", "DOUBLE", "DECIMAL"))
         return (int(low), int(high)) if whole else (low, high)
     if column.type == "DATE":
@@ -240,6 +261,24 @@ def _outward(column: ColumnProfile) -> tuple[Any, Any] | None:
     if column.type.startswith("TIMESTAMP") and high.year < datetime.MAXYEAR:
         return datetime.datetime(low.year, 1, 1), datetime.datetime(high.year + 1, 1, 1)
     return None
+
+
+def _round_ends(low: float, high: float) -> tuple[float, float]:
+    """Returns round ends that hold both, at most three times as far apart.
+
+    >>> _round_ends(17.0, 97.0), _round_ends(1940.0, 2019.0), _round_ends(5.0, 5.0)
+    ((10.0, 100.0), (1940.0, 2020.0), (5.0, 5.0))
+    """
+    span = high - low
+    below, above = round_down(low), -round_down(-high)
+    if not 0 < span < math.inf:
+        return below, above
+    step = 10.0 ** math.floor(math.log10(span))
+    if low - below > span:
+        below = math.floor(low / step) * step
+    if above - high > span:
+        above = math.ceil(high / step) * step
+    return below, above
 
 
 def round_down(value: float) -> float:

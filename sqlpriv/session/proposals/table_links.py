@@ -120,7 +120,10 @@ def _find_link(
             f"SELECT count(*) FROM {name(profile.table)} WHERE {name(link.column)} NOT IN"
             f" (SELECT {name(link.parent_column)} FROM {name(link.parent)})"
         )[0][0]
+        # Of two tables with one row for each of a unit, neither belongs to the other; but a visit's
+        # bill is about whom the visit is about.
         is_own = own is not None and own.name == link.column and own.is_unique
+        is_own = is_own and _names_unit(link, {}, others)
         if orphans <= MOST_ORPHANS * profile.rows and not is_own:
             return replace(link, orphans=orphans)
     return None

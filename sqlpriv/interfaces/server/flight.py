@@ -6,7 +6,7 @@ charge anything. What they give back is a ticket, good for one DoGet, which runs
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar, TypeAlias
 
 import pyarrow as pa
@@ -25,6 +25,7 @@ from sqlpriv.interfaces.server.protocol.options import (
     session_closed_message,
     set_options,
 )
+from sqlpriv.interfaces.server.protocol.unread_answers import UnreadAnswers
 from sqlpriv.interfaces.server.protocol.wire_errors import guard_handler
 from sqlpriv.interfaces.server.running_statements import Runner
 from sqlpriv.interfaces.server.sessions import Client, Sessions
@@ -55,7 +56,7 @@ class Service(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ships n
         self, sessions: Sessions, runner: Runner, audit: Audit, cancels: Cancels, **options: Any
     ) -> None:
         self._sessions, self._runner, self._audit = sessions, runner, audit
-        self._cancels = cancels
+        self._cancels, self._unread = cancels, UnreadAnswers()
         super().__init__(**options)
 
     # --- what there is to get, without getting it ---
@@ -103,6 +104,8 @@ class Service(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ships n
     def _statement(self, client: Client, name: str, command: Any) -> tuple[Client, Statement]:
         if name == "CommandStatementQuery":
             return client, Statement(command.query)
+        if name != "CommandPreparedStatementQuery":
+            raise NotSupportedError(f"{name or 'an unknown command'} is no statement")
         owner, statement = self._sessions.find_statement(
             client.user, command.prepared_statement_handle
         )
@@ -143,7 +146,8 @@ class Service(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ships n
         else:
             return flight.RecordBatchStream(self._facts(context, client, name, command))
         result = self._run(context, owner, statement, handle)
-        return flight.GeneratorStream(results.schema(result), results.batches(result))
+        unread = self._unread.stream(client.user.id, result)
+        return flight.GeneratorStream(results.schema(result), unread)
 
     def _run(
         self, context: Context, client: Client, statement: Statement, handle: bytes = b""
@@ -169,10 +173,11 @@ class Service(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ships n
             case "CommandPreparedStatementQuery":
                 handle = command.prepared_statement_handle
                 owner, statement = self._sessions.find_statement(client.user, handle)
-                sets = prepared.parameter_sets(statement.names, prepared.receive_rows(reader))
-                if len(sets) != 1:
+                rows = prepared.receive_rows(reader)
+                if rows.num_rows != 1:
                     raise DataError("a query takes one set of parameters at a time")
-                bound = Statement(statement.sql, statement.names, sets[0])
+                (values,) = prepared.parameter_sets(statement.names, rows)
+                bound = Statement(statement.sql, statement.names, values)
                 self._sessions.keep_statement(owner, bound, handle)
             case "CommandStatementUpdate":
                 result = self._run(context, client, Statement(command.query))
@@ -186,7 +191,7 @@ class Service(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ships n
         """Runs a prepared statement once for each set of parameters; returns the rows changed."""
         handle = command.prepared_statement_handle
         owner, statement = self._sessions.find_statement(client.user, handle)
-        sets: list[Any] = [statement.values]
+        sets: Iterable[prepared.Values | None] = [statement.values]
         if statement.names:
             sets = prepared.parameter_sets(statement.names, prepared.receive_rows(reader))
         counts = []

@@ -79,7 +79,7 @@ _TYPE_COLUMNS = pa.schema(
 
 def sql_info(wanted: Iterable[int]) -> pa.Table:
     """Returns the items of those numbers that there are; all of them where none is named."""
-    numbers = [n for n in (sorted(wanted) or _INFO) if n in _INFO]
+    numbers = [n for n in (sorted({*wanted}) or _INFO) if n in _INFO]
     members: list[list[Any]] = [[] for _ in _MEMBERS]
     offsets = []
     for number in numbers:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.types as kinds
 
 from sqlpriv.errors import DataError
 
@@ -19,17 +20,31 @@ def parameter_schema(names: Sequence[str]) -> pa.Schema:
     return pa.schema([(name, pa.null()) for name in names])
 
 
-def parameter_sets(names: Sequence[str], rows: pa.Table) -> list[Values]:
-    """Returns the sets of values in a client's rows: by name where names were written, or in order.
+def parameter_sets(names: Sequence[str], rows: pa.Table) -> Iterator[Values]:
+    """Yields the sets of values in a client's rows: by name where names were written, or in order.
+
+    One set is made at a time: ten thousand rows of a dictionary may share one text of 15 MB, which
+    the limit on bytes counts once, and Python once for each row.
 
     Raises:
-        DataError: Named parameters are not among the columns.
+        DataError: Named parameters are not among the columns; or no Python value is one of theirs.
     """
-    if all(name.isdecimal() for name in names):
-        return [tuple(row) for row in zip(*(c.to_pylist() for c in rows.columns), strict=True)]
-    if missing := set(names) - set(rows.column_names):
+    is_named = not all(name.isdecimal() for name in names)
+    if is_named and (missing := set(names) - set(rows.column_names)):
         raise DataError(f"no value is given for ${sorted(missing)[0]}")
-    return [{name: row[name] for name in names} for row in rows.to_pylist()]
+    for field in rows.schema:
+        if not _is_told_apart(field.type):
+            raise DataError(f"a parameter is of type {str(field.type)[:100]}")
+    for batch in rows.to_batches(max_chunksize=1):
+        try:
+            values = [column[0].as_py() for column in batch.columns]
+        except (pa.ArrowException, ValueError, OverflowError):
+            raise DataError("a parameter is a date or time that does not exist here") from None
+        if is_named:
+            by_name = dict(zip(rows.column_names, values, strict=True))
+            yield {name: by_name[name] for name in names}
+        else:
+            yield tuple(values)
 
 
 def receive_rows(reader: Any) -> pa.Table:
@@ -50,3 +65,19 @@ def receive_rows(reader: Any) -> pa.Table:
                 " send them in parts"
             )
     return pa.Table.from_batches(batches, schema=reader.schema)
+
+
+def _is_told_apart(kind: pa.DataType) -> bool:
+    """Tells whether a row of this type is made of bytes that none of its values shares: a plain
+    value, which a dictionary may hold, or a list of plain values."""
+    while kinds.is_dictionary(kind) or kinds.is_run_end_encoded(kind):
+        kind = kind.value_type
+    if kinds.is_list(kind) or kinds.is_large_list(kind) or kinds.is_fixed_size_list(kind):
+        kind = kind.value_type
+        if kinds.is_dictionary(kind) or kinds.is_run_end_encoded(kind) or _is_view(kind):
+            return False
+    return not kinds.is_nested(kind) and not isinstance(kind, pa.BaseExtensionType)
+
+
+def _is_view(kind: pa.DataType) -> bool:
+    return bool(kinds.is_string_view(kind) or kinds.is_binary_view(kind))

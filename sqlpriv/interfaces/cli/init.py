@@ -106,8 +106,7 @@ def _propose_for(vault: Path) -> str:
         def fetch(sql: str) -> list[tuple[object, ...]]:
             return rows_of(engine.run(sql))
 
-        tables = fetch("SELECT table_name FROM duckdb_tables() WHERE NOT internal ORDER BY 1")
-        return propose(fetch, [str(row[0]) for row in tables])
+        return propose(fetch)
     finally:
         engine.release()
 

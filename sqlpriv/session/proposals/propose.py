@@ -6,13 +6,13 @@ result is a text of statements, each with what it would leave out, and it says s
 
 from __future__ import annotations
 
-import datetime
-import math
-from collections.abc import Mapping, Sequence
-from decimal import Decimal
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
+from sqlpriv.kernel.rows_in_files import FORM
 from sqlpriv.kernel.sql.quoting import literal, name
+from sqlpriv.session.proposals.domain_ends import outward_ends, value_literal
 from sqlpriv.session.proposals.missing_codes import MissingCodes, find_missing_codes
 from sqlpriv.session.proposals.table_links import TableLink, find_links
 from sqlpriv.session.proposals.table_profiles import (
@@ -53,14 +53,22 @@ HEADER = """\
 """
 
 
-def propose(fetch: Fetch, tables: Sequence[str]) -> str:
-    """Returns statements that would declare these tables, with a comment on what each leaves out.
+def propose(fetch: Fetch) -> str:
+    """Returns statements that would declare a vault's tables, with a comment on what each leaves
+    out. Tables that are read in place, which are views of one form, are among them.
 
     Args:
         fetch: Reads the vault as its owner.
-        tables: Names of the tables, as in the catalog.
     """
-    profiles = [profile_table(fetch, table) for table in tables]
+    of_files = f"NOT internal AND schema_name = 'main' AND regexp_full_match(sql, {literal(FORM)})"
+    tables = fetch(
+        "SELECT table_name, false FROM duckdb_tables() WHERE NOT internal UNION ALL"
+        f" SELECT view_name, true FROM duckdb_views() WHERE {of_files} ORDER BY 1"
+    )
+    profiles = [
+        replace(profile_table(fetch, table), is_of_files=is_of_files)
+        for table, is_of_files in tables
+    ]
     links = find_links(fetch, profiles)
     by_name = {profile.table: profile for profile in profiles}
     parts = [HEADER]
@@ -108,7 +116,7 @@ def _table_lines(
     else:
         lines += shared_unit_remarks(profile, profiles, links)
         lines.append(f"ALTER TABLE {t} ADD PRIVACY_KEY ({written_name(unit.name)});")
-        if unit.is_unique and unit.name not in profile.keys:
+        if unit.is_unique and unit.name not in profile.keys and not profile.is_of_files:
             lines += [
                 f"-- Every {unit.name} has one row. If that is so for good, add, too:",
                 f"-- ALTER TABLE {t} ADD PRIMARY KEY ({written_name(unit.name)});",
@@ -175,7 +183,7 @@ def _domain_lines(fetch: Fetch, table: str, column: ColumnProfile) -> list[str]:
     if not is_ordered(column.type):
         return [f"-- {column.name}: {column.type}, no domain"]
     codes = find_missing_codes(fetch, table, column)
-    ends = _outward(codes.others if codes else column)
+    ends = outward_ends(codes.others if codes else column)
     if column.distinct <= MOST_LEVELS and column.type not in (*FLOATS, "TIMESTAMP"):
         levels = _levels(fetch, table, column)
         # The values of a BOOLEAN or an ENUM are in the catalog, which is public.
@@ -203,7 +211,7 @@ def _domain_lines(fetch: Fetch, table: str, column: ColumnProfile) -> list[str]:
     remark += thousands_remark(fetch, table, column.name) if column.type == "DOUBLE" else []
     return [
         *remark,
-        f"{alter} BETWEEN ({_value_literal(ends[0])}, {_value_literal(ends[1])}){promise};",
+        f"{alter} BETWEEN ({value_literal(ends[0])}, {value_literal(ends[1])}){promise};",
     ]
 
 
@@ -214,7 +222,7 @@ def _codes_remark(table: str, column: str, codes: MissingCodes | None, then: str
     listed = " and ".join(
         f"{code} ({count_text(rows, 'row')})" for code, rows in codes.rows.items()
     )
-    values = ", ".join(str(_value_literal(code)) for code in codes.rows)
+    values = ", ".join(str(value_literal(code)) for code in codes.rows)
     t, c = written_name(table), written_name(column)
     stands = "stands" if len(codes.rows) == 1 else "stand"
     return [
@@ -230,67 +238,4 @@ def _levels(fetch: Fetch, table: str, column: ColumnProfile) -> list[tuple[Any, 
     rows = fetch(
         f"SELECT {c}, count(*) FROM {name(table)} WHERE {c} IS NOT NULL GROUP BY 1 ORDER BY 1"
     )
-    return [(_value_literal(value), n) for value, n in rows]
-
-
-def _value_literal(value: Any) -> str | None:
-    """Returns a value as a literal of a declaration; None for types that have none."""
-    match value:
-        case bool():
-            return str(value).lower()
-        case int() | float() | Decimal():
-            return f"{value:.15g}" if isinstance(value, float) else str(value)
-        case str():
-            return literal(value)
-        case datetime.datetime():
-            return f"TIMESTAMP '{value.isoformat(sep=' ')}'" if value.tzinfo is None else None
-        case datetime.date():
-            return f"DATE '{value.isoformat()}'"
-    return None
-
-
-def _outward(column: ColumnProfile) -> tuple[Any, Any] | None:
-    """Returns round ends that hold every value; None for types that have no interval."""
-    low, high = column.least, column.greatest
-    if column.is_number:
-        low, high = _round_ends(float(low), float(high))
-        whole = not any(column.type.startswith(t) for t in ("FLOAT", "DOUBLE", "DECIMAL"))
-        return (int(low), int(high)) if whole else (low, high)
-    if column.type == "DATE":
-        return datetime.date(low.year, 1, 1), datetime.date(high.year, 12, 31)
-    if column.type.startswith("TIMESTAMP") and high.year < datetime.MAXYEAR:
-        return datetime.datetime(low.year, 1, 1), datetime.datetime(high.year + 1, 1, 1)
-    return None
-
-
-def _round_ends(low: float, high: float) -> tuple[float, float]:
-    """Returns round ends that hold both, at most three times as far apart.
-
-    >>> _round_ends(17.0, 97.0), _round_ends(1940.0, 2019.0), _round_ends(5.0, 5.0)
-    ((10.0, 100.0), (1940.0, 2020.0), (5.0, 5.0))
-    """
-    span = high - low
-    below, above = round_down(low), -round_down(-high)
-    if not 0 < span < math.inf:
-        return below, above
-    step = 10.0 ** math.floor(math.log10(span))
-    if low - below > span:
-        below = math.floor(low / step) * step
-    if above - high > span:
-        above = math.ceil(high / step) * step
-    return below, above
-
-
-def round_down(value: float) -> float:
-    """Returns the nearest round number (1, 2, 2.5 or 5 times a power of ten) that is not above.
-
-    >>> [round_down(x) for x in (17.0, 0.0, -90.0, -7.2, 1234.0)]
-    [10.0, 0.0, -100.0, -10.0, 1000.0]
-    """
-    if value == 0 or not math.isfinite(value):
-        return 0.0
-    power = 10.0 ** math.floor(math.log10(abs(value)))
-    steps = [s * power for s in (1.0, 2.0, 2.5, 5.0, 10.0)]
-    if value > 0:
-        return max((s for s in steps if s <= value), default=power)
-    return -min((s for s in steps if s >= -value), default=10 * power)
+    return [(value_literal(value), n) for value, n in rows]

@@ -119,12 +119,18 @@ class ColumnProfile:
 
 @dataclass(frozen=True)
 class TableProfile:
-    """A table's columns, and the columns of its PRIMARY KEY or UNIQUE constraint of one column."""
+    """What the rows say of a table.
+
+    Attributes:
+        keys: The columns of its PRIMARY KEY or UNIQUE constraints of one column.
+        is_of_files: Whether its rows are read in place: such a table takes no constraint.
+    """
 
     table: str
     rows: int
     columns: tuple[ColumnProfile, ...]
     keys: frozenset[str]
+    is_of_files: bool = False
 
     @property
     def is_of_people(self) -> bool:

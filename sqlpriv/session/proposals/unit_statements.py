@@ -35,6 +35,11 @@ def link_lines(table: str, link: TableLink, parent: TableProfile) -> list[str]:
     )
     if link.names_unit or link.parent_column in parent.keys:
         return [line]
+    if parent.is_of_files:
+        return [
+            f"-- A link to {p}({key}) needs UNIQUE ({key}) there, and {p} is read in place. Copy"
+            f" its rows into the vault, CREATE TABLE {p}_here AS FROM {p}, and propose anew."
+        ]
     if parent.keys:
         return [
             f"-- A link to {p}({key}) needs UNIQUE ({key}) there. Make that table anew with it,"

@@ -83,8 +83,10 @@ def with_of_used(place: exp.Expr, query: exp.Expr) -> exp.With | None:
         if bare_name(cte) in names:
             names |= set(map(bare_name, cte.find_all(exp.Table)))
             used.insert(0, cte.copy())
+    if not used:
+        return None
     recursive = any(with_.args.get("recursive") for with_ in place.root().find_all(exp.With))
-    return exp.With(expressions=used, recursive=recursive) if used else None
+    return exp.With(expressions=used, recursive=recursive)
 
 
 def _tables_in_scope(outer: exp.Expr, inside: exp.Expr) -> Iterator[exp.CTE]:

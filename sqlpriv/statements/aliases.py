@@ -9,7 +9,7 @@ from sqlpriv.statements import default_name
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.traverse import walk, with_aliases
 
-MOST_TERMS = 20_000
+MOST_TERMS = 8_000
 """Of earlier outputs, in place of their names: `a + a AS b, b + b AS c` doubles with each."""
 
 

@@ -41,9 +41,9 @@ def with_rows_grouped(root: exp.Expr, tables: StoredTables) -> None:
     """Rewrites what stands below a query: the query itself is over groups."""
     grouped: set[int] = set()
     for node in reversed(list(root.find_all(exp.SetOperation))):
-        sides = (node.left, node.right)
-        raw = any(has_raw_rows(side) or id(side) in grouped for side in sides)
-        if _is_outermost(node, root) or not raw or not tables.reads_private(node):
+        if _is_outermost(node, root) or not tables.reads_private(node):
+            continue
+        if not any(has_raw_rows(side) or id(side) in grouped for side in (node.left, node.right)):
             continue
         if (written := _as_groups(node)) is not None:
             grouped.add(id(written))

@@ -22,16 +22,18 @@ def price_mark(place: exp.Expr, clauses: Mapping[str, Clauses]) -> str:
     price of all of them.
     """
     node: exp.Expr | None = place
+    inside: exp.Expr | None = None
     while node is not None:
         first = node
-        while isinstance(first, exp.SetOperation):
-            first = first.left
-        first = first.unnest() if isinstance(first, exp.Subquery) else first
-        if isinstance(first, exp.Select) and first.expressions:
-            mark = clauses_mark(first)
-            if mark and clauses[mark].is_priced:
-                return mark
-        node = node.parent
+        if not isinstance(node, exp.SetOperation) or node.this is not inside:  # else looked at
+            while isinstance(first, exp.SetOperation):
+                first = first.this
+            first = first.unnest() if isinstance(first, exp.Subquery) else first
+            if isinstance(first, exp.Select) and first.expressions:
+                mark = clauses_mark(first)
+                if mark and clauses[mark].is_priced:
+                    return mark
+        node, inside = node.parent, node
     return ""
 
 

@@ -103,6 +103,9 @@ LOOKS = {
     "SELECT pg_catalog.quote_literal('it''s'), pg_catalog.quote_nullable(NULL)": [
         ("'it''s'", "NULL")
     ],
+    # a name that is a word of SQL, as Metabase calls a privilege
+    "SELECT nspname AS select FROM pg_namespace WHERE nspname = 'public'": [("public",)],
+    "SELECT EXISTS (SELECT FROM pg_namespace)": [(True,)],
     # lists side by side, as Django numbers the columns of an index
     "SELECT i.indisprimary, u.k, u.o, u.n FROM pg_index i, unnest(i.indkey, i.indoption)"
     " WITH ORDINALITY u(k, o, n)": [(True, 1, 0, 1)],

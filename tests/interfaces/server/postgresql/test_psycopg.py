@@ -454,6 +454,21 @@ def test_an_error_has_the_state_that_clients_know(served):
         connection.execute("CREATE TEMP TABLE t AS SELECT 1")
 
 
+@pytest.mark.parametrize(
+    ("statement", "words"),
+    [
+        ("SELECT 1 / 0", "division by zero"),  # DuckDB's words name a setting
+        ("SELECT x % 0 FROM (VALUES (1)) AS v (x)", "division by zero"),
+        # DuckDB's go on with the statement as it was written for DuckDB
+        ("SELECT 'x'::int", "Conversion Error: Could not convert string 'x' to INT32"),
+    ],
+)
+def test_an_error_quotes_no_setting_and_no_other_statement(served, statement, words):
+    with pytest.raises(psycopg.Error) as refused:
+        served.psycopg().execute(statement)
+    assert str(refused.value) == words
+
+
 def test_a_client_s_own_time_limit_is_kept(served):
     """Superset, Metabase and Redash set one; it was noted down, and no statement was given up."""
     connection = served.psycopg()

@@ -39,7 +39,7 @@ _MOST_BYTES = 2**26
 """The largest answer, in bytes: DuckDB's limit of memory does not count what is fetched."""
 _OF_DUCKDB = re.compile(r"(duckdb|pragma|read|parquet|sniff)_\w+|query|query_table|glob")
 """Functions and views of DuckDB alone, some of which tell where the server keeps its files."""
-_NO_FUNCTION = re.compile(r'Invalid Input Error: (function ".*" does not exist)')
+_NO_FUNCTION = re.compile(r'Invalid Input Error: (function ".*" (does not exist|has no .*))')
 """What the macro to_regproc says of a name, as psql's `\\sf` asks for one."""
 _NAMESPACES = [(11, "pg_catalog", 10), (2200, "public", 10), (13_000, "information_schema", 10)]
 
@@ -97,7 +97,8 @@ class CatalogDatabase:
                 )
         except duckdb.Error as error:
             if match := _NO_FUNCTION.fullmatch(str(error)):
-                raise SqlStateError("42883", match[1]) from None
+                state = "42883" if match[2] == "does not exist" else "0A000"
+                raise SqlStateError(state, match[1]) from None
             raise ProgrammingError(str(error)) from None
 
     def is_of(self, facts: CatalogFacts) -> bool:

@@ -88,7 +88,9 @@ CREATE MACRO to_regclass(of) AS coalesce(TRY_CAST(of AS BIGINT), (SELECT "~oid" 
     WHERE "~name" = regexp_replace(replace(of::VARCHAR, '"', ''), '^.*\.', '') LIMIT 1));
 CREATE MACRO to_regtype(of) AS coalesce(TRY_CAST(of AS BIGINT), (SELECT "~oid" FROM "~types"
     WHERE regexp_replace(replace(of::VARCHAR, '"', ''), '^.*\.', '') IN ("~name", "~text") LIMIT 1));
-CREATE MACRO to_regproc(of) AS coalesce(TRY_CAST(of AS BIGINT), error(concat('function "', of, '" does not exist')));
+CREATE MACRO to_regproc(of) AS coalesce(TRY_CAST(of AS BIGINT), error(concat('function "', of, CASE WHEN EXISTS
+    (FROM duckdb_functions() WHERE function_name = regexp_replace(of, '^pg_catalog\.|\(.*$', '', 'g'))
+    THEN '" has no source text here' ELSE '" does not exist' END)));
 CREATE MACRO regclass_text(of) AS (SELECT "~name" FROM "~tables" WHERE "~oid" = to_regclass(of) LIMIT 1);
 CREATE MACRO regtype_text(of) AS (SELECT "~text" FROM "~types" WHERE "~oid" = to_regtype(of) LIMIT 1);
 CREATE MACRO format_type(id, modifier) AS (SELECT CASE WHEN id = 1700 AND modifier >= 4

@@ -45,6 +45,15 @@ _BY_WORDS = (
 and of DuckDB's about constants and public rows."""
 
 
+_OWN_TEXT = (
+    # DuckDB names a setting that an analyst cannot change.
+    (re.compile(r"Invalid Input Error: Division by zero .*", re.DOTALL), "division by zero"),
+    # It quotes the statement as it was written for DuckDB, which nobody sent.
+    (re.compile(r"\n\nLINE \d+: .*", re.DOTALL), ""),
+)
+"""Parts of DuckDB's messages, and what a client of PostgreSQL is told in their place."""
+
+
 class SqlStateError(errors.ProgrammingError):
     """An error that is PostgreSQL's own, with its state.
 
@@ -79,7 +88,10 @@ def error_message(
         words, hint = error.message[:_LONGEST], (error.hint or "")[:_LONGEST]
         place = position(sql, error.line, error.column)
         return wire.error(severity, state, words, hint, place and start + place)
-    return wire.error(severity, state, str(error)[:_LONGEST])
+    words = str(error)
+    for pattern, own in _OWN_TEXT:
+        words = pattern.sub(own, words)
+    return wire.error(severity, state, words[:_LONGEST])
 
 
 def position(sql: str, line: int, column: int) -> int:

@@ -117,7 +117,8 @@ def _write_next(left: Sequence[SqlToken], at: int, words: list[str], principal: 
         if is_any or (kind[:1] == ["::"] and kind[2:] == ["[", "]"]):
             words.append(space + _list_of(token.text))
             return at + 1
-    if token.upper == "SELECT" and following.upper() == "FROM":  # EXISTS (SELECT FROM …)
+    is_alias = at > 0 and left[at - 1].upper == "AS"  # AS select FROM …
+    if token.upper == "SELECT" and following.upper() == "FROM" and not is_alias:  # (SELECT FROM …)
         words.append(f"{space}SELECT 1")
         return at + 1
     if token.upper == "CURRENT_CATALOG":

@@ -3229,6 +3229,27 @@ MUTANTS = (
         PLANNED_ONCE,
     ),
     Mutant(
+        "a text at a new price is taken for what was read at another, unseen",
+        ACCESS + "kept_statements.py",
+        "repr(priced.write_into(last, None)) == repr(select)",
+        "True",
+        KEPT,
+    ),
+    Mutant(
+        "a text at a new price has another's parameters",
+        ACCESS + "kept_statements.py",
+        "(*priced.shape, *circumstances)",
+        "(*priced.shape,)",
+        KEPT,
+    ),
+    Mutant(
+        "a statement in parts is divided at another's price",
+        ACCESS + "kept_statements.py",
+        "(priced.write_into(self._last_of_shape[shape], origin),)",
+        "(priced.write_into(o := self._last_of_shape[shape], o.origin),)",
+        KEPT,
+    ),
+    Mutant(
         "a form that was refused is planned again",
         "sqlpriv/dialect/division/divide.py",
         "self._refusals[key, keys_alone] = refusal",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -11,9 +12,10 @@ import pyarrow as pa
 import pytest
 from support.templates import vault_of
 
+from sqlpriv import dialect as sql_dialect
 from sqlpriv.answer.tails.noised_columns import TailInput
 from sqlpriv.dialect.lowering import current_day
-from sqlpriv.errors import Refused
+from sqlpriv.errors import BudgetExhausted, Refused
 from sqlpriv.kernel.ledger import records
 from sqlpriv.kernel.proof.charged_units import largest_sum
 from sqlpriv.kernel.terms.algebra import query_hash
@@ -303,6 +305,109 @@ def test_texts_are_told_apart_by_parameters_and_dialect() -> None:
     named = text.replace("?", "$a + $b")
     one, other = (kept.read(named, {"a": a, "b": b}, "duckdb") for a, b in ((1, 2), (2, 1)))
     assert one != other
+
+
+PRICED = (
+    "  SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (Epsilon = {}, report = 'short') {} FROM people"
+)
+
+
+@pytest.fixture
+def readings(monkeypatch: pytest.MonkeyPatch) -> Counter:
+    """How often a text was read."""
+    texts: list[str] = []
+    read = sql_dialect.read_parts
+    monkeypatch.setattr(
+        sql_dialect, "read_parts", lambda *args: texts.append(args[0]) or read(*args)
+    )
+    return lambda: len(texts)
+
+
+@pytest.mark.parametrize(
+    ("shape", "prices", "dialect", "parameters"),
+    [
+        (GROUPED, ("0.75", "0.50", "1.25"), "duckdb", None),
+        (GROUPED.replace("epsilon", "rho") + "; -- again", ("1", "2", "3"), "duckdb", None),
+        (PRICED + " WHERE income < $a", ("1.5", "2.5", "0.5"), "duckdb", {"a": 1.5}),
+        (PRICED.replace("report = 'x'", "max_rows_contributed = 5"), "123", "bigquery", None),
+    ],
+)
+def test_a_text_is_not_read_at_a_third_price(
+    shape: str,
+    prices: tuple[str, ...],
+    dialect: str,
+    parameters: dict[str, float] | None,
+    readings: Counter,
+) -> None:
+    kept, texts = KeptStatements(), [shape.format(price, "COUNT(*), 1.5 AS x") for price in prices]
+    read = [kept.read(text, parameters, dialect)[0] for text in texts]
+    assert readings() == 2
+    for text, select in zip(texts, read, strict=True):
+        (afresh,) = sql_dialect.read_parts(text, parameters, dialect)
+        assert repr(select) == repr(afresh)
+        assert select.origin.text == afresh.origin.text
+        assert select.origin.place_of("people") == afresh.origin.place_of("people")
+
+
+@pytest.mark.parametrize(
+    ("first", "later"),
+    [
+        (GROUPED.format("1", "sex"), GROUPED.format("1.5", "sex")),  # places differ
+        (GROUPED.format("1", "sex"), GROUPED.format("2", "Sex")),
+        (GROUPED.format("1.0", "sex"), GROUPED.format("1e1", "sex")),
+        (GROUPED.format("1", "sex"), GROUPED.format("'2'", "sex")),
+        (f"{GROUPED.format('1', 'sex')}; SELECT 1", f"{GROUPED.format('2', 'sex')}; SELECT 1"),
+        ("SELECT 1 + 1", "SELECT 1 + 2"),
+    ],
+)
+def test_texts_of_other_shapes_are_read(first: str, later: str, readings: Counter) -> None:
+    kept = KeptStatements()
+    for text in (first, first.replace("1", "3"), later):
+        kept.read(text, None, "duckdb")
+    assert readings() == 3
+
+
+def test_what_was_read_at_another_price_is_not_taken_on_trust(readings: Counter) -> None:
+    """What was read at one price is compared with what is read at the next, letter for letter."""
+    kept = KeptStatements()
+    select = kept.read(GROUPED.format(1, COUNTED), None, "duckdb")[0]
+    (shape,) = kept._last_of_shape
+    kept._last_of_shape[shape] = replace(select, table="places")
+    before = readings()
+    said = [kept.read(GROUPED.format(price, COUNTED), None, "duckdb")[0] for price in (2, 3, 4)]
+    assert [one.table for one in said] == ["people"] * 3
+    assert readings() - before == 2
+
+
+def test_texts_at_new_prices_are_told_apart_by_parameters_and_dialect() -> None:
+    kept, text = KeptStatements(), PRICED.replace("report = 'x'", "max_rows_contributed = 5")
+    text += " WHERE income < ?"
+    for price in (1, 2, 3):
+        kept.read(text.format(price, "COUNT(*)"), [1], "duckdb")
+    for given in (([1], "duckdb"), ([2], "duckdb"), ([1.0], "duckdb"), ([1], "postgres")):
+        (read,) = kept.read(text.format(4, "COUNT(*)"), *given)
+        (afresh,) = sql_dialect.read_parts(text.format(4, "COUNT(*)"), *given)
+        assert repr(read) == repr(afresh)
+        assert read.origin.text == afresh.origin.text
+
+
+def test_a_statement_in_parts_is_answered_at_its_price(analyst: Session, readings: Counter) -> None:
+    joined = "people AS p JOIN (SELECT max(income) AS most FROM people) AS q ON p.income < q.most"
+    text = GROUPED.format("{}", "sex, COUNT(*) AS n").replace("people", joined)
+    prices = [analyst.execute(text.format(price)).price.nano for price in (1, 2, 3, 4)]
+    assert prices == [1e9, 2e9, 3e9, 4e9]
+    assert readings() == 4  # the last two where they had to be divided
+
+
+def test_a_new_price_is_charged_under_its_own_text(analyst: Session) -> None:
+    texts = [GROUPED.format(price, COUNTED) for price in (1, 2, 3, 4)]
+    prices = [analyst.execute(text).price.nano for text in texts]
+    assert prices == [1e9, 2e9, 3e9, 4e9]
+    with analyst._access.kernel.ledger.begin() as db:
+        said = db.execute("SELECT text FROM statement ORDER BY id").fetchall()
+    assert [text for (text,) in said] == texts
+    with pytest.raises(BudgetExhausted, match="costs epsilon = 9999"):
+        analyst.execute(GROUPED.format(9999, COUNTED))
 
 
 def test_today_is_another_day_tomorrow(monkeypatch: pytest.MonkeyPatch) -> None:

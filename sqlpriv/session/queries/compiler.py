@@ -85,7 +85,7 @@ class ProgramCompiler:
             return Program(tuple(outcome), outcome[-1].schema)
         if isinstance(outcome, TooManyCopies | NeverComputable) or statement.origin is None:
             return outcome  # dividing it would make it no smaller
-        divided = self._divide(statement.origin, outcome if is_read else None)
+        divided = self._divide(statement.origin.parsed, outcome if is_read else None)
         if isinstance(divided, Program | TooManyCells):
             return divided  # a part has too many cells: that is what to say
         return outcome if is_read or divided is None else divided

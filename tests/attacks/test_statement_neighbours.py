@@ -19,8 +19,9 @@ from typing import Any
 import duckdb
 import pytest
 from suites.vault import TABLES
+from support.private_tables import BUDGETS, MORE_TABLES, PAID, owners_of
 from support.purchases import Purchases, exact_answers, unit_loss
-from support.random_statements import BUDGETS, KINDS, MORE_TABLES, PAID, Questioner, owners_of
+from support.random_statements import KINDS, Questioner
 from support.statement_vaults import (
     Rows,
     make_empty_vault,

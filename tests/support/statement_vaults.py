@@ -12,7 +12,7 @@ import duckdb
 from suites.vault import DECLARATIONS, TABLES
 
 from sqlpriv.session.session import Session
-from support.random_statements import (
+from support.private_tables import (
     BUDGETS,
     FAMILIES,
     MORE_DECLARATIONS,

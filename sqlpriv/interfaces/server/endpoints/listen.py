@@ -13,7 +13,7 @@ from sqlpriv.interfaces.server.audit_log import Audit
 from sqlpriv.interfaces.server.authentication import Door, NoHandshake
 from sqlpriv.interfaces.server.cancels import Cancels
 from sqlpriv.interfaces.server.endpoints.monitor import Monitor
-from sqlpriv.interfaces.server.flight import Service
+from sqlpriv.interfaces.server.flight_sql.flight_service import Service
 from sqlpriv.interfaces.server.postgresql.pg_server import PostgreSqlServer
 from sqlpriv.interfaces.server.running_statements import Runner
 from sqlpriv.interfaces.server.sessions import Sessions

@@ -7,16 +7,17 @@ charge anything. What they give back is a ticket, good for one DoGet, which runs
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 import pyarrow as pa
 from pyarrow import flight
 
 from sqlpriv import dialect
-from sqlpriv.errors import DataError, InterfaceError, NotSupportedError
+from sqlpriv.errors import DataError, NotSupportedError
 from sqlpriv.interfaces.server.audit_log import Audit, run_audited
-from sqlpriv.interfaces.server.authentication import Caller
 from sqlpriv.interfaces.server.cancels import Cancels
+from sqlpriv.interfaces.server.flight_sql.flight_cancels import cancel_flight_info
+from sqlpriv.interfaces.server.flight_sql.flight_requests import LONGEST, Context, Requests
 from sqlpriv.interfaces.server.protocol import catalog, info, prepared, quote_message, results
 from sqlpriv.interfaces.server.protocol import messages as m
 from sqlpriv.interfaces.server.protocol.options import (
@@ -32,13 +33,6 @@ from sqlpriv.interfaces.server.sessions import Client, Sessions
 from sqlpriv.interfaces.server.shared.statement_handles import Statement
 from sqlpriv.interfaces.server.spending_rules import run_within_rules
 from sqlpriv.session.session import Quote, Result, Session
-from sqlpriv.system.count_text import count_text
-
-LONGEST = 2_000_000
-"""Bytes of a command: twice what a statement may have."""
-_CANCELLED, _CANCELLING, _NOT_CANCELLABLE = 1, 2, 3
-Context: TypeAlias = Any
-"""pyarrow's ServerCallContext: it ships no types."""
 
 
 class Service(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ships no types
@@ -57,6 +51,7 @@ class Service(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ships n
     ) -> None:
         self._sessions, self._runner, self._audit = sessions, runner, audit
         self._cancels, self._unread = cancels, UnreadAnswers()
+        self._requests = Requests(sessions, audit)
         super().__init__(**options)
 
     # --- what there is to get, without getting it ---
@@ -64,7 +59,7 @@ class Service(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ships n
     @guard_handler
     def get_flight_info(self, context: Context, descriptor: Any) -> flight.FlightInfo:
         """Tells the columns of a command's answer, and gives the ticket for it."""
-        client, name, command = self._command(context, descriptor)
+        client, name, command = self._requests.read_descriptor(context, descriptor)
         columns, ticket = self._plan_command(context, client, name, command, descriptor.command)
         endpoint = flight.FlightEndpoint(ticket, [])
         # ADBC's drivers put off the DoGet of a schema that they know: of what gives no rows, SET
@@ -74,7 +69,7 @@ class Service(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ships n
     @guard_handler
     def get_schema(self, context: Context, descriptor: Any) -> flight.SchemaResult:
         """Tells the columns of a command's answer."""
-        client, name, command = self._command(context, descriptor)
+        client, name, command = self._requests.read_descriptor(context, descriptor)
         return flight.SchemaResult(self._columns(context, client, name, command))
 
     def _plan_command(
@@ -83,14 +78,14 @@ class Service(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ships n
         columns = self._columns(context, client, name, command)
         if not name.endswith("StatementQuery"):
             return columns, data  # facts about tables are simply asked for again
-        owner, statement = self._statement(client, name, command)
+        owner, statement = self._requests.find_statement(client, name, command)
         handle = self._sessions.keep_statement(owner, statement)
         return columns, m.wrap("TicketStatementQuery", statement_handle=handle)
 
     def _columns(self, context: Context, client: Client, name: str, command: Any) -> pa.Schema:
         if not name.endswith("StatementQuery"):
             return self._facts(context, client, name, command).schema
-        owner, statement = self._statement(client, name, command)
+        owner, statement = self._requests.find_statement(client, name, command)
         return self._describe_statement(context, owner, statement)
 
     def _describe_statement(
@@ -100,21 +95,6 @@ class Service(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ships n
             return session.describe(statement.sql, statement.values)
 
         return self._runner.run(client, describe, context.is_cancelled)
-
-    def _statement(self, client: Client, name: str, command: Any) -> tuple[Client, Statement]:
-        if name == "CommandStatementQuery":
-            return client, Statement(command.query)
-        if name != "CommandPreparedStatementQuery":
-            raise NotSupportedError(f"{name or 'an unknown command'} is no statement")
-        owner, statement = self._sessions.find_statement(
-            client.user, command.prepared_statement_handle
-        )
-        if statement.values is None and statement.names:
-            raise InterfaceError(
-                f"the statement has {count_text(len(statement.names), 'parameter')}:"
-                " bind values to them first"
-            )
-        return owner, statement
 
     def _facts(self, context: Context, client: Client, name: str, command: Any) -> pa.Table:
         if name == "CommandGetSqlInfo":
@@ -136,13 +116,13 @@ class Service(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ships n
 
         A command is a ticket, too: who needs no columns beforehand spares the call for them.
         """
-        client, handle = self._client(context), b""
-        name, command = self._read(context, client, ticket.ticket)
+        client, handle = self._requests.find_client(context), b""
+        name, command = self._requests.read_command(context, client, ticket.ticket)
         if name == "TicketStatementQuery":
             handle = command.statement_handle
             owner, statement = self._sessions.find_statement(client.user, handle, once=True)
         elif name.endswith("StatementQuery"):
-            owner, statement = self._statement(client, name, command)
+            owner, statement = self._requests.find_statement(client, name, command)
         else:
             return flight.RecordBatchStream(self._facts(context, client, name, command))
         result = self._run(context, owner, statement, handle)
@@ -168,7 +148,7 @@ class Service(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ships n
     @guard_handler
     def do_put(self, context: Context, descriptor: Any, reader: Any, writer: Any) -> None:
         """Binds parameters to a prepared statement, or runs a statement for its effect."""
-        client, name, command = self._command(context, descriptor)
+        client, name, command = self._requests.read_descriptor(context, descriptor)
         match name:
             case "CommandPreparedStatementQuery":
                 handle = command.prepared_statement_handle
@@ -205,16 +185,18 @@ class Service(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ships n
     @guard_handler
     def do_action(self, context: Context, action: flight.Action) -> list[flight.Result]:
         """Prepares and closes statements, cancels them, and keeps a session's options."""
-        client, body = self._client(context), action.body.to_pybytes()
+        client, body = self._requests.find_client(context), action.body.to_pybytes()
         if len(body) > LONGEST:
-            raise self._unreadable(context, client, f"the message is longer than {LONGEST} bytes")
+            raise self._requests.record_unreadable(
+                context, client, f"the message is longer than {LONGEST} bytes"
+            )
         act = self._ACTIONS.get(action.type)
         if act is None:
             raise NotSupportedError(f"there is no action {action.type[:100]}")
         try:
             return [flight.Result(answer) for answer in act(self, context, client, body)]
         except ValueError as error:
-            raise self._unreadable(context, client, str(error)) from None
+            raise self._requests.record_unreadable(context, client, str(error)) from None
 
     def _prepare(self, context: Context, client: Client, body: bytes) -> Iterator[bytes]:
         sql = m.unwrap_as(body, "ActionCreatePreparedStatementRequest").query
@@ -248,19 +230,7 @@ class Service(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ships n
         yield from ()
 
     def _cancel(self, client: Client, data: bytes) -> int:
-        """Gives up the statements of a FlightInfo, under way or not yet asked for."""
-        if len(data) > LONGEST:
-            raise DataError(f"the message is longer than {LONGEST} bytes")
-        statuses = {_NOT_CANCELLABLE}
-        for endpoint in flight.FlightInfo.deserialize(data).endpoints:
-            name, command = m.unwrap(endpoint.ticket.ticket)
-            if name == "TicketStatementQuery":
-                handle = command.statement_handle
-                if self._sessions.forget_statement(client.user, handle):
-                    statuses.add(_CANCELLED)
-                elif (is_here := self._cancels.cancel(client.user.id, handle)) is not None:
-                    statuses.add(_CANCELLED if is_here else _CANCELLING)
-        return min(statuses)
+        return cancel_flight_info(data, client, self._sessions, self._cancels)
 
     def _set(self, context: Context, client: Client, body: bytes) -> Iterator[bytes]:
         yield self._runner.run(
@@ -272,8 +242,8 @@ class Service(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ships n
 
     def _quote(self, context: Context, client: Client, body: bytes) -> Iterator[bytes]:
         """Tells what a statement would cost; it is not run, and nothing is charged."""
-        name, command = self._read(context, client, body)
-        owner, statement = self._statement(client, name, command)
+        name, command = self._requests.read_command(context, client, body)
+        owner, statement = self._requests.find_statement(client, name, command)
 
         def quote(session: Session, _: object) -> Quote:
             return session.quote(statement.sql, statement.values)
@@ -299,7 +269,7 @@ class Service(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ships n
     @guard_handler
     def list_actions(self, context: Context) -> list[tuple[str, str]]:
         """Names the actions."""
-        self._client(context)  # of which the headers have told a name
+        self._requests.find_client(context)  # of which the headers have told a name
         ours = {
             quote_message.ACTION: "what a command would cost, as JSON; nothing is run",
             CANCEL_RUNNING: "gives up what runs in this session",
@@ -309,41 +279,14 @@ class Service(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ships n
     @guard_handler
     def list_flights(self, context: Context, _criteria: bytes) -> Iterator[flight.FlightInfo]:
         """Has no flights to list: results are asked for in SQL."""
-        self._client(context)
+        self._requests.find_client(context)
         return iter(())
 
     @guard_handler
     def do_exchange(self, context: Context, _d: Any, _reader: Any, _writer: Any) -> None:
         """Exchanges nothing."""
-        self._client(context)
+        self._requests.find_client(context)
         raise NotSupportedError("there is nothing to exchange: send SQL")
-
-    def _command(self, context: Context, descriptor: Any) -> tuple[Client, str, Any]:
-        client = self._client(context)
-        name, command = self._read(context, client, descriptor.command or b"")
-        return client, name, command
-
-    def _read(self, context: Context, client: Client, data: bytes) -> tuple[str, Any]:
-        """Returns the name and the message of a command.
-
-        Raises:
-            DataError: It is too long or cannot be read; the audit log says so.
-        """
-        if len(data) > LONGEST:
-            raise self._unreadable(context, client, f"the command is longer than {LONGEST} bytes")
-        try:
-            return m.unwrap(data)
-        except ValueError as error:
-            raise self._unreadable(context, client, str(error)) from None
-
-    def _unreadable(self, context: Context, client: Client, reason: str) -> DataError:
-        """Records that somebody sent what cannot be read; returns the error that tells them."""
-        self._audit.unreadable(client.user, context.peer(), reason)
-        return DataError(reason)
-
-    def _client(self, context: Context) -> Client:
-        caller: Caller = context.get_middleware("door")
-        return self._sessions.client(caller.user, caller.cookie, caller.fresh, context.peer())
 
 
 def _count(writer: Any, changed: int) -> None:

@@ -24,7 +24,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sqlpriv.errors import OperationalError, Refused
-from sqlpriv.statements import sql
+from sqlpriv.statements import sql, written_name
 from sqlpriv.synth.adaptive.stratum_model import StratumCliques
 from sqlpriv.synth.api.method import Model
 from sqlpriv.synth.domain.domain import Domain
@@ -143,18 +143,33 @@ def write_model(kept: KeptModel, folder: Path, name: str, vault: Path) -> None:
 
 
 def read_model(folder: Path, name: str) -> KeptModel | None:
-    """Returns the model of a table; None where none was kept. Raises OperationalError for a file
-    that holds something else."""
+    """Returns the model of a table; None where none was kept.
+
+    Raises:
+        OperationalError: The file holds something else, or a model of another version.
+    """
     path = _path(folder, name)
     if not path.exists():
         return None
     try:
         kept = _Unpickler(io.BytesIO(path.read_bytes())).load()
-    except (pickle.UnpicklingError, AttributeError, EOFError, ImportError, IndexError, TypeError):
+    except (pickle.UnpicklingError, EOFError, IndexError):
         kept = None
-    if not isinstance(kept, KeptModel) or kept.version != VERSION:
+    except (AttributeError, ImportError, TypeError):  # its classes are not those of today
+        raise _other_version(name) from None
+    if not isinstance(kept, KeptModel):
         raise OperationalError(f'the kept model of "{name}" cannot be read; make the table again')
+    if kept.version != VERSION:
+        raise _other_version(name)
     return kept
+
+
+def _other_version(name: str) -> OperationalError:
+    return OperationalError(
+        f'the model of "{name}" was kept by another version of sqlpriv, which alone reads it; the'
+        f" table stays as it is, and CREATE OR REPLACE SYNTHETIC TABLE {written_name(name)} makes"
+        " both anew, at its price"
+    )
 
 
 def forget_model(folder: Path, name: str) -> None:

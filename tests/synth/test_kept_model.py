@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import stat
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -140,6 +141,15 @@ def test_a_foreign_file_calls_nothing(tmp_path, monkeypatch):
         file.write_bytes(rubbish)
         with pytest.raises(OperationalError):
             read_model(folder, "s")
+
+
+def test_a_model_of_another_version_is_no_damaged_file(tmp_path):
+    """After an upgrade an owner took it for a loss of the released table."""
+    folder = tmp_path / "models"
+    write_model(replace(kept(), version=1), folder, "S 1", tmp_path / "v.duckdb")
+    with pytest.raises(OperationalError, match="another version of sqlpriv") as refusal:
+        read_model(folder, "s 1")
+    assert 'CREATE OR REPLACE SYNTHETIC TABLE "s 1" makes both anew' in str(refusal.value)
 
 
 @pytest.fixture

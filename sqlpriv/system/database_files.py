@@ -13,10 +13,12 @@ from sqlpriv.errors import InterfaceError, OperationalError
 
 BESIDE_A_VAULT = (".ledger", ".mark", ".intents", ".users", ".audit")
 """Suffixes of the files beside a vault that no result is written over."""
+RELEASE = ".release.duckdb"
+"""How the name of a file of released tables ends."""
 
 
 def refuse_database(path: Path) -> None:
-    """Returns if a result may be written to a file that is there, or is not.
+    """Refuses a path that a result must not be written to; one where no file is may be written.
 
     Raises:
         InterfaceError: It holds a DuckDB or SQLite database, or belongs to a vault.
@@ -30,15 +32,12 @@ def refuse_database(path: Path) -> None:
         )
 
 
-RELEASE = ".release.duckdb"
-"""How the name of a file of released tables ends."""
-
-
 def refuse_other_file(vault: Path) -> None:
-    """Returns if a path may name a vault: a DuckDB file, an empty one, or none so far.
+    """Refuses a path that names no vault. A vault is a DuckDB file, or an empty file, or a path
+    where no file is yet.
 
-    A published file of synthetic tables is none: whoever opened one as a vault began a ledger for
-    rows that protect nobody. One that was a vault before, with a ledger of its own, stays one.
+    A published file of synthetic tables is no vault: whoever opened one as a vault began a ledger
+    for rows that protect nobody. A file with a ledger beside it was a vault before, and stays one.
 
     Raises:
         OperationalError: It is a folder, another file, or a file of released tables.

@@ -71,20 +71,21 @@ def test_small_cells_are_biased_up_and_large_ones_down(tmp_path):
     full = [k for k, n in truth.items() if n >= 200]
     assert len(empty) > 80
     assert len(full) > 5
-    found: dict[str, list] = {"": [], ", integers = true": []}
+    errors_of_runs: dict[str, list] = {"": [], ", integers = true": []}
     for run in range(40):
-        for option, kept in found.items():
+        for option, errors_so_far in errors_of_runs.items():
             rows = owner.execute(ROLLUP.format(0.5 + run * 1e-3, option)).table.to_pylist()
             cells = levels(rows)[2]
-            kept.append([np.mean([cells[k] - truth[k] for k in some]) for some in (empty, full)])
-    for option, runs in found.items():
+            errors = [np.mean([cells[k] - truth[k] for k in keys]) for keys in (empty, full)]
+            errors_so_far.append(errors)
+    for option, runs in errors_of_runs.items():
         off = np.array(runs)
-        errors = off.mean(axis=0) / (off.std(axis=0, ddof=1) / np.sqrt(len(off)))
+        scores = off.mean(axis=0) / (off.std(axis=0, ddof=1) / np.sqrt(len(off)))
         if option:
-            assert errors[0] > 7
-            assert errors[1] < -7
+            assert scores[0] > 7
+            assert scores[1] < -7
         else:
-            assert np.abs(errors).max() < 7
+            assert np.abs(scores).max() < 7
 
 
 def test_other_aggregates_are_as_they_were(owner: Session):

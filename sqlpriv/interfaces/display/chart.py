@@ -56,7 +56,7 @@ def result_chart(result: Result, columns: Sequence[str] = ()) -> Any:
     panels = []
     for name in drawn:
         records = _records(result, name, keys)
-        panels.append((_along if by_number else _row_panel)(altair, records, name, keys))
+        panels.append((_axis_panel if by_number else _row_panel)(altair, records, name, keys))
     return altair.hconcat(*panels).properties(title=footnote(result).splitlines()[-1])
 
 
@@ -134,7 +134,7 @@ def _row_panel(altair: Any, records: list[dict[str, Any]], name: str, keys: Sequ
     return (whisker + points).properties(width=_WIDTH, height=_ROW * max(len(order), 2))
 
 
-def _along(altair: Any, records: list[dict[str, Any]], name: str, keys: Sequence[str]) -> Any:
+def _axis_panel(altair: Any, records: list[dict[str, Any]], name: str, keys: Sequence[str]) -> Any:
     """Returns a panel whose points stand along an axis of numbers or moments."""
     kind = "T" if any(isinstance(record["key"], str) for record in records) else "Q"
     x = altair.X(f"key:{kind}", title=keys[0])

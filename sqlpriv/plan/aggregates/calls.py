@@ -1,10 +1,11 @@
-"""Aggregate calls: what they are over, and which of them have a private counterpart yet.
+"""Aggregate calls: what each is over, and which of them have a private counterpart.
 
-NULL and the rows' count. AVG and SUM are over the values that are there, as in SQL, and need their
-count. Where x is surely there in every row (`Binder.is_present`: its columns are declared NOT NULL,
-in the table or with their domain) that is the count of rows, which COUNT(*) needs, too, and is paid
-once. Else COUNT(x) is measured on its own. NOT NULL is a promise of the owner's: should a NULL be
-there after all, it counts as the middle of the interval (the centred sum adds 0 for it).
+NULL and the count of values. AVG(x) and SUM(x) are over the rows in which x is not NULL, as in SQL,
+and need the count of these rows. Where x is never NULL (`Binder.is_present`: its columns are
+declared NOT NULL, in the table or with their domain) that is the count of all rows: COUNT(*) needs
+the same one, and it is paid once. Elsewhere COUNT(x) is measured on its own. NOT NULL is a promise
+of the owner's: a NULL that is there after all counts as the middle of the interval, since the
+centred sum adds 0 for it.
 """
 
 from __future__ import annotations
@@ -50,14 +51,15 @@ class Aggregate:
         of: What is aggregated; None for COUNT(*).
         type: Type of `of`.
         lower, upper: Public bounds of `of`; 0 and 0 for counts.
-        nullable: Whether the rows' count is not the count of values (see the module's text).
-        units: How many different values `of` has, each of which is of one unit.
+        nullable: Whether `of` may be NULL, so that its values have a count of their own.
+        units: Whether each value of `of` is of one unit, as in COUNT(DISTINCT id).
         sample: The variance is the sample's (divided by n - 1), not the population's.
         rank: Of a quantile, a / b; None for a mode.
         values: Of a level: every value that `of` can have, if they are listed.
-        whole: Of a quantile of whole numbers: that it is one of them, and not between two.
-        zoned: Whether `of` is a TIMESTAMPTZ, of a quantile.
-        digits: Of a sum or a quantile of whole numbers or decimals: those behind the point.
+        whole: Of a quantile of whole numbers: whether it is one of them, never between two.
+        zoned: Of a quantile: whether `of` is a TIMESTAMPTZ.
+        digits: Of a sum or a quantile of whole numbers or decimals: how many stand behind the
+            point.
         using: The estimator that `AVG(x USING …)` or `SUM(x USING …)` forces, `pooled`, or ''.
         most_values: How many different values `of` can have at most, of COUNT(DISTINCT …).
     """

@@ -34,9 +34,9 @@ def reals_between(low: float, high: float) -> TableContract:
 @pytest.mark.parametrize("high", [1.0, 1e7, 1e9, 1e15])
 def test_the_digits_of_reals_are_one_statement_of_spark(high: float) -> None:
     """It writes an argument up to fifteen times, and a longer statement is refused there."""
-    made = reals_between(0.0, high)
+    table = reals_between(0.0, high)
     query = grid_query(a.Scan("people"), PAY, ladder(PAY, Interval(0.0, high)))
-    text = render([query], replace(made, engine="spark"), 7).sql
+    text = render([query], replace(table, engine="spark"), 7).sql
     assert len(text) < LONGEST
 
 

@@ -29,8 +29,9 @@ def people(rows: int) -> dict[str, list[int]]:
     """b copies a; d is c or c + 4; nothing else depends on anything."""
     rng = np.random.default_rng(0)
     a, c = rng.integers(0, 3, rows), rng.integers(0, 4, rows)
-    found = {"a": a, "b": a, "c": c, "d": c + 4 * rng.integers(0, 2, rows)}
-    return {n: v.tolist() for n, v in (found | {"s": rng.integers(0, 2, rows)}).items()}
+    columns = {"a": a, "b": a, "c": c, "d": c + 4 * rng.integers(0, 2, rows)}
+    columns["s"] = rng.integers(0, 2, rows)
+    return {name: values.tolist() for name, values in columns.items()}
 
 
 def drawn(method: str, strata=(), rows=4_000, price=None, **options):

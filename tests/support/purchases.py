@@ -12,7 +12,8 @@ import pytest
 
 from sqlpriv.kernel.checked import parts_of
 from sqlpriv.kernel.gate import Allowance
-from sqlpriv.kernel.ledger.records import EVERYBODY, Booking, Ledger
+from sqlpriv.kernel.ledger.records import EVERYBODY, Booking, Ledger, Sealed
+from sqlpriv.kernel.proof import noise
 from sqlpriv.kernel.proof import sensitivity as proof
 from sqlpriv.kernel.sql.relations import Scope
 from sqlpriv.kernel.terms import algebra as a
@@ -50,12 +51,36 @@ class Charge(NamedTuple):
     yocto: int
 
 
+class Draw(NamedTuple):
+    """One use of a mechanism of OpenDP's.
+
+    Attributes:
+        mechanism: What OpenDP calls it: "make_gaussian", say.
+        scale: Of its noise.
+        exact: What it was given: zeros for additive noise, scores, or counts by position.
+        threshold: What a count has to reach, of a selection of keys.
+    """
+
+    mechanism: str
+    scale: float
+    exact: list[int]
+    threshold: int = 0
+
+
 @dataclass
 class Purchases:
-    """All that is bought and charged while the recorder is in place."""
+    """All that is bought and charged while the recorder is in place.
+
+    Attributes:
+        bought, charges: In order.
+        draws: What OpenDP was asked for each purchase.
+        sealed: What the ledger was given to keep.
+    """
 
     bought: list[Purchase] = field(default_factory=list)
     charges: list[Charge] = field(default_factory=list)
+    draws: list[list[Draw]] = field(default_factory=list)
+    sealed: list[Sealed] = field(default_factory=list)
 
     def record(self, patched: pytest.MonkeyPatch) -> None:
         """Has the gate and the ledger tell what they are asked for; both do what they did."""
@@ -69,6 +94,7 @@ class Purchases:
             if "exprs" in more:
                 more = {"keys": (more["exprs"], yocto)}
             self.bought.append(Purchase(of.contract, tuple(measurements), **more))
+            self.draws.append([])
             return number
 
         def _of_scores(of: Allowance, candidates: Any, price: Price, named: str, *rest: Any) -> Any:
@@ -99,10 +125,47 @@ class Purchases:
             self.charges.append(Charge(unit.lower(), price, at, yocto))
             return number
 
+        seal = Ledger.seal
+
+        def keep(of: Ledger, statement: int, snapshot: int, new: Any) -> list[Sealed]:
+            self.sealed += [sealed for _, sealed in new]
+            return seal(of, statement, snapshot, new)
+
+        self._record_draws(patched)
+        patched.setattr(Ledger, "seal", keep)
         patched.setattr(Allowance, "_charge", _charge)
         patched.setattr(Allowance, "_of_scores", _of_scores)
         patched.setattr(Allowance, "select_keys", select_keys)
         patched.setattr(Ledger, "charge", pay_ledger)
+
+    def _record_draws(self, patched: pytest.MonkeyPatch) -> None:
+        """Has OpenDP's constructors and each measurement tell what they are given."""
+        made: dict[int, tuple[Any, str, float, int]] = {}  # keeps each, so that no number is reused
+        measure = noise._measure
+
+        def recorded(name: str) -> Any:
+            construct = getattr(noise.measurements, name)
+
+            def make(*given: Any) -> Any:
+                measurement = construct(*given)
+                at = 3 if name == "make_noisy_max" else 2
+                least = given[3] if name == "make_gaussian_threshold" else 0
+                made[id(measurement)] = measurement, name, given[at], least
+                return measurement
+
+            return make
+
+        def _measure(measurement: Any, exact: Any) -> Any:
+            _, name, scale, least = made[id(measurement)]
+            given = [*exact.values()] if isinstance(exact, dict) else [*map(int, exact)]
+            self.draws[-1].append(Draw(name, scale, given, least))
+            return measure(measurement, exact)
+
+        for name in ("make_gaussian", "make_laplace", "make_noisy_max", "make_gaussian_threshold"):
+            patched.setattr(noise.measurements, name, recorded(name))
+        for kept in (noise.gaussian, noise.laplace):
+            kept.cache_clear()
+        patched.setattr(noise, "_measure", _measure)
 
 
 class Lost(NamedTuple):
@@ -137,11 +200,11 @@ def exact_answers(laboratory: Laboratory, bought: Sequence[Purchase], helped: bo
     return answers
 
 
-def unit_loss(bought: Sequence[Purchase], whole: Sequence[Any], other: Sequence[Any]) -> Lost:
-    """What the unit loses that makes the difference of these answers. Raises AssertionError where
-    a claim of the kernel about one query is wrong."""
+def unit_loss(seen: Purchases, whole: Sequence[Any], other: Sequence[Any]) -> Lost:
+    """What the unit loses that makes the difference of these answers, by the kernel's own claims
+    about each query. Raises AssertionError where such a claim is wrong."""
     nano, yocto, moved = Fraction(0), Fraction(0), False
-    for purchase, mine, others in zip(bought, whole, other, strict=True):
+    for purchase, mine, others in zip(seen.bought, whole, other, strict=True):
         scope = Scope(purchase.measurements[0].query.source, purchase.contract)
         price = purchase.measurements[0].price
         zcdp, m = isinstance(price, Rho), scope.unit.rows_per_unit

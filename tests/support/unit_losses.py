@@ -21,10 +21,14 @@ from support.vaults import Engine, decoded
 
 
 class Laboratory:
-    """An engine with one vault in it at a time."""
+    """An engine with one vault in it at a time.
+
+    Attributes:
+        hash_key: Settles which rows of a unit beyond its bound are kept.
+    """
 
     def __init__(self, engine: Engine) -> None:
-        self.engine = engine
+        self.engine, self.hash_key = engine, 7
 
     def fill(self, vault: Vault) -> dict[str, TableContract]:
         """Makes the tables; returns the contracts with what is found true of them."""
@@ -51,7 +55,7 @@ class Laboratory:
         exact = {}
         for batch in joint_batches([parts_of(q) for q in dict.fromkeys(asked)], [], contract):
             flat = [*dict.fromkeys(part for parts in batch for part in parts)]
-            answers = decoded(self.engine.duckdb, render(flat, contract, 7))
+            answers = decoded(self.engine.duckdb, render(flat, contract, self.hash_key))
             of = dict(zip(flat, answers, strict=True))
             exact |= {parts: [of[part] for part in parts] for parts in batch}
         return exact
@@ -70,7 +74,8 @@ class Laboratory:
         self, source: a.Relation, exprs: tuple[a.Expr, ...], contract: TableContract
     ) -> dict[tuple[Any, ...], int]:
         """The units by the values that they have, one unit left out of each count."""
-        rows = self.engine.duckdb.execute(render_groups(source, exprs, contract, 7)).fetchall()
+        sql = render_groups(source, exprs, contract, self.hash_key)
+        rows = self.engine.duckdb.execute(sql).fetchall()
         return {row[:-1]: row[-1] for row in rows}
 
     def check_reach(self, source: a.Relation, contract: TableContract) -> None:

@@ -239,18 +239,20 @@ def finish_variance(recipe: Recipe, n: Array, raw: Estimate) -> Estimate:
         n: Noised counts.
         raw: The variances over all rows.
     """
-    value, error, span = raw.values, raw.half_widths, raw.span
+    value, error, span, stated = raw.values, raw.half_widths, raw.span, raw.is_stated
     defined: NDArray[np.bool_] = np.asarray(n > (1 if recipe.sample else 0))
     if recipe.sample:
         factor = np.where(defined, n, 2.0) / (np.where(defined, n, 2.0) - 1)
         value, error, span = value * factor, error * factor, float("inf")
     if recipe.kind == "stddev":
+        if stated is None:  # a root's interval is shorter than all roots where a variance's is not
+            stated = np.asarray(error < recipe.width**2 / 4)
         root = np.sqrt(value)
         below = root - np.sqrt(np.maximum(value - error, 0.0))
         error = np.maximum(below, np.sqrt(value + error) - root)
         value, span = root, float("inf")
     values, deviations = (_blank_unless(defined, of) for of in (value, error / raw.z))
-    return Estimate(values, deviations, raw.z, span, is_stated=raw.is_stated)
+    return Estimate(values, deviations, raw.z, span, is_stated=stated)
 
 
 def _blank_unless(where: NDArray[np.bool_], values: Array) -> Array:

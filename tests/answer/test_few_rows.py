@@ -125,12 +125,14 @@ def test_means_that_agreement_moves_reach_to_the_farther_end(level: str) -> None
 
 
 @pytest.mark.parametrize(("noise", "is_known"), [(1.0, False), (1e-3, True)])
+@pytest.mark.parametrize("kind", ["VAR_POP", "VAR_SAMP", "STDDEV_POP", "STDDEV_SAMP"])
 def test_with_weights_a_variance_of_which_nothing_is_known_is_null(
-    noise: float, is_known: bool
+    kind: str, noise: float, is_known: bool
 ) -> None:
     """Weights are not counted rows, so the half-width decides, not cut at what is possible. While
-    it was, such figures stood there with all that is possible. The twin has little noise."""
-    (recipe,) = planned("SELECT VAR_POP(income) AS v FROM people STRATIFY BY sex").output.recipes
+    it was, such figures stood there with all that is possible; a root's interval, which is never
+    as long as all roots, stood there always. The twin has little noise."""
+    (recipe,) = planned(f"SELECT {kind}(income) AS v FROM people STRATIFY BY sex").output.recipes
     n, variances = np.full(2, 50.0), (noise * 30 * np.array([1.0, 500.0, 125e3])) ** 2
     moments = Moments(n, n * MIDDLE, n * 9e4, *variances.tolist(), GAUSSIAN_95)
     estimate = means.combine_strata(recipe, moments, np.array([0.2, 0.8]))

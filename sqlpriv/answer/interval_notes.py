@@ -22,7 +22,7 @@ from sqlpriv.answer.moments import Moments
 from sqlpriv.plan.aggregates.rewrites import Recipe
 from sqlpriv.plan.cells.computed_columns import aggregates_in
 from sqlpriv.plan.notices import listing
-from sqlpriv.plan.output_half_widths import is_correlation, uncertain_divisors
+from sqlpriv.plan.output_half_widths import correlation_of, uncertain_divisors
 from sqlpriv.plan.plan import Output
 from sqlpriv.statements import keywords
 from sqlpriv.statements import tree as t
@@ -114,7 +114,7 @@ def is_stated_by_rows(output: Output, number: int) -> bool:
     """Returns whether the rows of a group alone decide on the half-width of an output."""
     item = output.items[number]
     recipes = [output.marginals[0].recipes[i] for i in aggregates_in(item)]
-    is_divided = uncertain_divisors(item) and not is_correlation(item)
+    is_divided = uncertain_divisors(item) and correlation_of(item) is None
     by_length = any(
         (r.kind == "mean" and r.using) or (r.kind in UNKNOWN and (r.pooled or output.weights))
         for r in recipes

@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
-from typing import NamedTuple, TypeGuard
+from typing import NamedTuple
 
 from sqlpriv.plan.aggregates.calls import Aggregate
 from sqlpriv.plan.aggregates.moment_formulas import at_least_one
@@ -60,8 +60,9 @@ def half_width(item: t.Node, shared: Sequence[SharedReleases] = ()) -> t.Node | 
     half-width is NULL where the interval of a divisor holds 0. By the mean of both ends, across 0,
     the relative risk of groups of some tens of rows held .71 (zCDP) and .86.
 
-    **Correlations**, which are brought into [-1, 1], are there where both variances are above their
-    half-widths, and have a half-width wherever they are: see `_of_correlation`.
+    **Correlations**, which are brought into [-1, 1], and their squares are there where both
+    variances are above their half-widths, and have a half-width wherever they are: see
+    `_of_correlation`.
 
     Args:
         item: The output.
@@ -70,28 +71,38 @@ def half_width(item: t.Node, shared: Sequence[SharedReleases] = ()) -> t.Node | 
     width = _width_by_moves(item, shared)
     if width is None:
         return None
-    if is_correlation(item):
-        return _of_correlation(item, width)
+    if (ratio := correlation_of(item)) is not None:
+        return _of_correlation(item, ratio, width)
     conditions = [_is_not_zero(divisor, shared) for divisor in uncertain_divisors(item)]
     if not conditions:
         return width
     return t.CaseWhen(((reduce(lambda x, y: t.Binary("and", x, y), conditions), width),))
 
 
-def is_correlation(item: t.Node) -> TypeGuard[t.Binary]:
-    """Returns whether an output is a ratio that is brought into [-1, 1]."""
-    return isinstance(item, t.Binary) and item.right == at_least_one(item.left)
+def correlation_of(item: t.Node) -> t.Binary | None:
+    """Returns the ratio brought into [-1, 1] that an output is, or is the square of; else None."""
+    match item:
+        case t.FunctionCall("pow", (ratio, t.Literal(2))):
+            return correlation_of(ratio)
+        case t.Binary(_, left, right) if right == at_least_one(left):
+            return item
+    return None
 
 
-def _of_correlation(item: t.Binary, width: t.Node) -> t.Node:
-    """Returns the half-width of a ratio r in [-1, 1], which is 1 + |r| at most.
+def _of_correlation(item: t.Node, ratio: t.Binary, width: t.Node) -> t.Node:
+    """Returns the half-width of a ratio r in [-1, 1], 1 + |r| at most, or of r², of the distance to
+    the farther of 0 and 1.
 
     Of a variance that is far below its noise, the noise chooses whether a correlation is there, and
     so whether it holds. Up to twice the half-width of a variance all of [-1, 1] is possible: what
     noise puts above it is a twentieth of what is stated at most (`level_intervals`, "Few rows").
     """
-    most = t.Binary("+", t.Literal(1), t.FunctionCall("abs", (_as_number(item),)))
-    numbers = {i for d in uncertain_divisors(item.left) for i in aggregates_in(d)}
+    number = _as_number(item)
+    if item is ratio:
+        most: t.Node = t.Binary("+", t.Literal(1), t.FunctionCall("abs", (number,)))
+    else:
+        most = t.FunctionCall("greatest", (number, t.Binary("-", t.Literal(1), number)))
+    numbers = {i for d in uncertain_divisors(ratio.left) for i in aggregates_in(d)}
     tests: list[t.Node] = [t.Literal(True)]
     for i in sorted(numbers):
         twice = t.Binary("*", t.Literal(2), t.Name(f"{HALF}{i}"))

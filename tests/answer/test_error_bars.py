@@ -132,13 +132,20 @@ def test_reported_intervals_cover(scale: float) -> None:
     assert all(inside) if scale == 1.0 else not any(inside)
 
 
-@pytest.mark.parametrize(("times", "reaches"), [(0.9, None), (1.5, 1.25), (2.5, 0.3)])
+@pytest.mark.parametrize(
+    ("name", "times", "reaches"),
+    [
+        *(("CORR", *pair) for pair in ((0.9, None), (1.5, 1.25), (2.5, 0.3))),
+        *(("REGR_R2", *pair) for pair in ((0.9, None), (1.5, 1 - 0.25**2), (2.5, 0.3))),
+    ],
+)
 def test_a_correlation_is_anything_up_to_twice_its_variances_noise(
-    times: float, reaches: float | None
+    name: str, times: float, reaches: float | None
 ) -> None:
     """A variance so many times its half-width: below it a correlation of .25 is NULL; up to twice
-    the half-width it may be -1 and is stated so; beyond, ± is what noise moves it by (the twin)."""
-    output = planned(f"{ASK.format(more='')} CORR(income, age) AS r FROM people").output
+    the half-width it may be -1, its square 1, and is stated so; beyond, ± is what noise moves it by
+    (the twin)."""
+    output = planned(f"{ASK.format(more='')} {name}(income, age) AS r FROM people").output
     width = half_width(output.items[0], output.shared)
     assert width is not None
     # the mean of the product, both means in the middle of their intervals, both variances

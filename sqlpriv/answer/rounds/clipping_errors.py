@@ -60,14 +60,28 @@ class PredictedErrors(NamedTuple):
 def candidate_ends(bins: BinEnds, lower: float, upper: float) -> tuple[Array, Array]:
     """Returns candidates of the lower and of the upper end, ascending.
 
-    >>> ends = candidate_ends(BinEnds.between(np.array([0.0, 2, 8])), 0.0, 8.0)
+    Where the grid begins at an end of the interval, values that lie near it have no candidate on
+    its other side, and a quarter of a wide interval is far too much: every second end of the bins,
+    mirrored there, is one.
+
+    >>> ends = candidate_ends(BinEnds.between(np.array([0.0, 1, 2, 8])), 0.0, 8.0)
     >>> [end.tolist() for end in ends]
-    [[-8.0, -6.0, -4.0, -2.0, 0.0, 2.0], [2.0, 8.0, 10.0, 12.0, 14.0, 16.0]]
+    [[-8.0, -6.0, -4.0, -2.0, -1.0, 0.0, 1.0, 2.0], [1.0, 2.0, 8.0, 10.0, 12.0, 14.0, 16.0]]
     """
     beyond = np.array(BEYOND) * (upper - lower)
     lows = np.concatenate([lower - beyond, bins.lowest, [lower]])
     highs = np.concatenate([upper + beyond, bins.highest, [upper]])
+    if lower >= 0:
+        lows = np.append(lows, lower - _second_ends(bins.highest - lower, float(beyond[0])))
+    elif upper <= 0:
+        highs = np.append(highs, upper + _second_ends(upper - bins.lowest, float(beyond[0])))
     return np.unique(lows), np.unique(highs)
+
+
+def _second_ends(distance: Array, least_beyond: float) -> Array:
+    """Returns every second distance of the bins' ends that is less than the least of `BEYOND`."""
+    distances = np.unique(distance[distance > 0])
+    return np.asarray(distances[distances < least_beyond][::2])
 
 
 def predict_errors(

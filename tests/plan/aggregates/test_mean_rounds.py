@@ -297,9 +297,9 @@ def test_a_tail_that_is_drawn_on_is_not_tilted() -> None:
     counts = np.concatenate([[1000, 900, 700, 400, 200.0], np.zeros(40)])
     drawn = smooth_histogram(counts, 10.0, (20.0, 40.0, 40.0)).pooled
     assert (drawn.first, drawn.last) == (0, 4)
-    rich = cell_shapes.tilt(drawn, np.array([0.6]))[0]
+    rich = cell_shapes.tilt(drawn, np.array([0.8]))[0]
     np.testing.assert_allclose(rich[5:] / rich[4:-1], drawn.shares[5:] / drawn.shares[4:-1])
-    risen = cell_shapes.tilt(drawn._replace(last=44), np.array([0.6]))[0]
+    risen = cell_shapes.tilt(drawn._replace(last=44), np.array([0.8]))[0]
     assert risen[44] == risen.max()
     assert rich[44] < 1e-6
 

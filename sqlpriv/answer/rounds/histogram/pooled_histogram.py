@@ -21,10 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sqlpriv.answer.intervals.estimate import Array
+from sqlpriv.answer.rounds.histogram.curved_tails import Falls, curved_falls, extrapolate
 from sqlpriv.answer.rounds.histogram.pooled_bins import Pooled
 from sqlpriv.answer.rounds.histogram.tail_constants import (
-    BELIEF,
-    DROPS,
     MASS,
     RUN,
     SLOWEST_FALL,
@@ -221,56 +220,20 @@ def extend_tail(
         size, slowest = np.ones(merged.size), SLOWEST_FALL
     place = np.cumsum(size) - size / 2
     run = np.cumsum(np.append(True, np.diff(merged) != 0)) - 1  # of bins that were made equal
-    bare, _ = without_masses(merged, is_visible)
+    bare, masses = without_masses(merged, is_visible)
     of_run = (np.bincount(run, bare) / np.bincount(run, size))[run]
     level, before = float(of_run[last]), float(of_run[back])
     rate = min((level / before) ** (1 / float(place[last] - place[back])), slowest)
+    falls = Falls.straight(rate)
+    if slowest < 1:
+        falls = curved_falls(counts[: last + 1], (is_visible & ~masses)[: last + 1], sigma, falls)
     tail, spread[last + 1 :] = extrapolate(
         counts[last + 1 :],
         level,
-        rate,
+        falls,
         sigma,
         size[last + 1 :],
         (place - place[last])[last + 1 :],
     )
     inside = np.where(number >= top, np.maximum(merged, 0.0), 0.0)[: last + 1]
     return ExtendedTail(np.concatenate([inside, tail]), is_visible, spread)
-
-
-def extrapolate(
-    beyond: Array,
-    last: float,
-    rate: float,
-    sigma: float,
-    size: Array | None = None,
-    place: Array | None = None,
-) -> tuple[Array, Array]:
-    """Returns what is expected in bins beyond the last visible one, and its standard deviations.
-
-    The tail of a power law falls by the same factor from bin to bin, and that of a log-normal
-    distribution faster and faster. So bin j beyond holds a n (b r)^j, n being the last visible
-    count and r the factor that it was reached by, with 0 < a, b <= 1: the mean over `DROPS` of
-    both, weighted by `BELIEF` and by how likely they make the noised counts.
-
-    Args:
-        beyond: Noised counts, the nearest first, of shape (bins,).
-        last: n.
-        rate: r.
-        sigma: Standard deviation of the noise.
-        size, place: Widths of the bins, and how far they are, in widths of the last visible bin: a
-            bin holds its width times a n (b r)^place. None for 1, and 1, 2, 3, …
-
-    Where the noise hides the tail, a part of it is expected; where it does not, there is none:
-
-    >>> [extrapolate(np.zeros(3), 64.0, 0.5, sigma)[0].round(1).tolist() for sigma in (1e6, 2.0)]
-    [[18.0, 7.9, 3.7], [1.8, 0.3, 0.1]]
-    """
-    steps = np.arange(1.0, beyond.size + 1) if place is None else place
-    tails = last * DROPS[:, None, None] * (rate * DROPS[:, None]) ** steps
-    tails = tails if size is None else tails * size
-    # counts are whole, so that noise of less than a hundredth tells no more
-    fit = -((beyond - tails) ** 2).sum(axis=-1) / (2 * max(sigma, 0.01) ** 2)
-    weight = BELIEF[:, None] * BELIEF * np.exp(fit - fit.max())
-    weight /= weight.sum()
-    mean = np.einsum("ab,abj->j", weight, tails)
-    return mean, np.sqrt(np.einsum("ab,abj->j", weight, (tails - mean) ** 2))

@@ -33,6 +33,12 @@ searched, and its figure is what was seen with it.
 | RUN | 4.75 | derived: one in a million, as there are some thousand runs: one of 100 tables has |
 |  |  | a false one. A long run next to visible bins needs it, too: its rows may be at its end |
 | DROPS, BELIEF | 0 … 1 | set: a tail goes on as it came, or drops by any part, each as likely |
+| CURVATURES | 0.02 … 0.32 | set: log-normal tails of spreads from 1.2 to 0.3 have these; what |
+|  |  | they gain: `curved_tails` |
+| STRAIGHT | 0.5 | set: half of the belief is that a tail falls as it came |
+| CURVED_BINS | 9 | derived: nine bins are two doublings of the values |
+| FEWEST_CURVED | 5 | set: three numbers are fitted to them |
+| CURVE_MISFIT | 0.1 | set: as TAIL_MISFIT |
 | MASS | 0.25 | set: in the slowest tails a bin holds three quarters of the one before |
 
 **The slowest tails that noise allows** (`slow_tails`)
@@ -141,6 +147,12 @@ RUN = 4.75
 DROPS = np.arange(1, 17) / 16
 BELIEF = np.array([1 / 30] * 15 + [1 / 2])
 """Factors of a tail and of its rate of fall, and how likely each is before."""
+CURVATURES, STRAIGHT = np.array([0.02, 0.04, 0.08, 0.16, 0.32]), 0.5
+"""By how much the logarithm of a bin's rows falls faster from bin to bin, and how likely it is
+before that it falls as it came, as of a power law; the others share the rest."""
+CURVED_BINS, FEWEST_CURVED, CURVE_MISFIT = 9, 5, 0.1
+"""The visible bins that tell of it, the least of them, and their relative standard deviation around
+a tail."""
 MASS = 0.25
 """A bin of many equal values: both bins next to it hold less than such a part of its rows."""
 PRIOR_FALL = 4.0

@@ -202,6 +202,15 @@ def test_candidates_are_of_one_relation_and_its_strata(change: dict[str, Any]) -
     sensitivity.check_candidates([one, one], np.ones((3, 2), np.bool_))
 
 
+@pytest.mark.parametrize("kind", [a.Count, a.Distinct])
+def test_candidates_count_rows_though_all_of_them_count_values(kind: type[a.Count]) -> None:
+    """What a unit moves a score by is proved of rows: of values it would be another claim."""
+    asked = kind(QUERY.source, QUERY.strata, QUERY.keys, of=a.Col("x"))
+    pair = [replace(candidate([x] * 6), query=asked) for x in (0.0, 1.0)]
+    with pytest.raises(KernelError, match="count rows"):
+        sensitivity.check_candidates(pair, np.ones((3, 2), np.bool_))
+
+
 @pytest.mark.parametrize("weight", [-1.0, 2.0**20 + 1, math.nan])
 def test_a_weight_of_no_sense_is_refused(weight: float) -> None:
     allowed_everywhere = np.ones((3, 1), np.bool_)

@@ -25,16 +25,16 @@ from sqlpriv.plan.pricing.tuned_constants import STRATA_LOSE
 
 def test_everybody_errs_less_and_the_strata_little_more() -> None:
     """Clamped log-normal values, 20,000 in 18 strata, zCDP, 200 runs each: everybody's root mean
-    square error is .59 of that without an own sum. A ratio of 30 runs has a standard deviation of
-    .19 of itself (20 ratios were measured), one of 200 runs of .075, so .85 is five of them off;
-    strata, of 3,600 errors each, lose 6 %, give or take 2 %."""
+    square error is .42 of that without an own sum. A ratio of 30 runs has a standard deviation of
+    .19 of itself (20 ratios were measured), one of 200 runs of .075, so .7 is five of them off;
+    strata, of 3,600 errors each, lose a quarter at most, give or take 2 %."""
     rows = rows_of(SHAPES["clamped top"], 20_000, "18")
     by_default = run(rows, "zcdp", "auto", 200)
     strata_alone = run(rows, "zcdp", "auto", 200, options=", population_share = 0")
     everybody = [np.sqrt((one.whole_errors**2).mean()) for one in (by_default, strata_alone)]
     groups = [np.sqrt((one.errors**2).mean()) for one in (by_default, strata_alone)]
-    assert everybody[0] < 0.85 * everybody[1]
-    assert groups[0] < 1.25 * groups[1]
+    assert everybody[0] < 0.7 * everybody[1]
+    assert groups[0] < 1.4 * groups[1]
     assert by_default.whole_covered.mean() > 0.8
 
 
@@ -64,7 +64,7 @@ def test_the_own_sum_is_part_of_the_price(
 
 
 @pytest.mark.parametrize("power", [1, 2])
-def test_no_stratum_errs_more_than_a_tenth_more(power: int) -> None:
+def test_no_stratum_errs_more_than_a_quarter_more(power: int) -> None:
     """Three of which a third is the noise of their sums, and three that are all noise, after both
     levels agree: by the formulas of `reconcile` a hundredth more of the price is too much, and two
     hundredths more than without agreement are not, under zCDP."""
@@ -111,16 +111,16 @@ def test_no_stratums_mean_is_moved_out_of_the_domain(kind: str) -> None:
 
 def test_a_narrow_domain_has_everybodys_own_sum_beside_the_strata() -> None:
     """Whole numbers from 0 to 5, 20,000 in 18 strata, zCDP, 200 runs: the noise of everybody's
-    figure is .47 of the twin's, which asks the strata alone (1 / √(18 · .21 + .79)); a ratio of two
-    root mean squares of 200 has a standard deviation of .07 of itself, so .75 is five and more off.
-    Strata lose a tenth at most, and 3,600 errors tell it to 2 %. Intervals hold."""
+    figure is .36 of the twin's, which asks the strata alone (1 / √(18 · .39 + .61)); a ratio of two
+    root mean squares of 200 has a standard deviation of .07 of itself, so .6 is five and more off.
+    Strata lose a quarter at most, and 3,600 errors tell it to 2 %. Intervals hold."""
     rows = rows_of(SHAPES["integers 0..5"], 20_000, "18")
     both = run(rows, "zcdp", "auto", 200)
     alone = run(rows, "zcdp", "auto", 200, options=", population_share = 0")
     everybody = [np.sqrt((one.whole_errors**2).mean()) for one in (both, alone)]
     groups = [np.sqrt((one.errors**2).mean()) for one in (both, alone)]
-    assert everybody[0] < 0.75 * everybody[1]
-    assert groups[0] < 1.25 * groups[1]
+    assert everybody[0] < 0.6 * everybody[1]
+    assert groups[0] < 1.4 * groups[1]
     assert both.whole_covered.mean() > 0.8  # of .95: ten standard deviations off
     assert both.covered.mean() > 0.9
     assert not both.doubtful.any()

@@ -6,8 +6,9 @@ adds up to less, since a row may be in any stratum. So everybody's own sum is me
 takes the part f of the price that leaves no stratum's predicted error more than `STRATA_LOSE`
 times as large once both levels agree (`cost_of_strata.largest_own_part`).
 
-It is measured only where that makes everybody's predicted error `LEAST_OWN_GAIN` times smaller.
-Under pure ε noise alone asks for more than about twenty strata: f² + (1 - f)² / k > 1 / k. Both
+It is measured only where that makes everybody's predicted error `LEAST_OWN_GAIN` times smaller, and
+by no less than the strata's errors grow, by the mean of their logarithms over the rows: `clipping`
+weighs both levels so, too. Under pure ε noise alone asks for more than about twenty strata. Both
 figures rest on one histogram and on the same counts, so what these err by they err by together
 (`reconcile`). Which f it is follows from noised numbers that are paid for. Of plain sums f is known
 beforehand (`cost_of_strata.plain_own_part`).
@@ -28,7 +29,7 @@ from sqlpriv.answer.rounds.cell_shapes import CellShapes
 from sqlpriv.answer.rounds.clipping import Clipping, choose_clipping
 from sqlpriv.answer.rounds.clipping_errors import CellNoise
 from sqlpriv.answer.rounds.tail_model import Tails
-from sqlpriv.plan.aggregates.cost_of_strata import largest_own_part
+from sqlpriv.plan.aggregates.cost_of_strata import largest_own_part, strata_left
 from sqlpriv.plan.pricing.tuned_constants import LEAST_OWN_GAIN
 
 
@@ -81,8 +82,11 @@ def choose_own_sum(
     _, together = weigh_levels(
         np.array(scattered), np.array(own_scattered), (strata.common, own.common)
     )
-    alone = strata.scattered + strata.common**2
-    if LEAST_OWN_GAIN**2 * float(together) > alone:
+    gain = (strata.scattered + strata.common**2) / max(float(together), 1e-300)
+    left = strata_left(part, of_sums, strata.variance, noise.shares, power)
+    before = np.maximum(np.ravel(strata.variance), 1e-300)
+    lost = noise.shares.ravel() @ np.log(np.maximum(left, 1e-300) / before)
+    if gain < max(LEAST_OWN_GAIN**2, float(np.exp(lost))):
         return None
     return OwnSum(part, everybody, own_noise, own)
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sqlpriv.kernel.terms.budget import Price, Rho
-from sqlpriv.plan.pricing.tuned_constants import LEAST_OWN_GAIN, MOST_OWN, STRATA_LOSE
+from sqlpriv.plan.pricing.tuned_constants import MOST_OWN, STRATA_LOSE
 
 
 def population_cost(k: int, price: type[Price], population_share: float = 0.0) -> float:
@@ -72,17 +72,17 @@ def plain_own_part(k: int, price: type[Price]) -> float:
     """Returns the part of a plain mean's price that everybody's own sum takes beside k strata's.
 
     It makes no stratum's noise more than `STRATA_LOSE` times as large; 0 where everybody's falls by
-    less than `LEAST_OWN_GAIN`. In whole hundredths, rounded down.
+    less than that. In whole hundredths, rounded down.
 
     >>> from sqlpriv.kernel.terms.budget import Epsilon
     >>> [plain_own_part(k, Rho) for k in (1, 2, 3, 18)], plain_own_part(18, Epsilon)
-    ([0.0, 0.41, 0.34, 0.21], 0.0)
+    ([0.0, 0.6, 0.52, 0.39], 0.0)
     """
     power = 1 if issubclass(price, Rho) else 2
     of_sums = np.ones(k)
     part = largest_own_part(of_sums, of_sums, np.full(k, 1 / k), power) if k > 1 else 0.0
     gain = population_cost(k, price) / population_cost(k, price, part)
-    return part if gain >= LEAST_OWN_GAIN else 0.0
+    return part if gain >= STRATA_LOSE else 0.0
 
 
 def largest_own_part(
@@ -113,22 +113,34 @@ def largest_own_part(
 
     >>> one = np.ones(4)
     >>> [largest_own_part(one, v * one, one / 4, p) for v, p in ((1.0, 1), (1.0, 2), (9.0, 1))]
-    [0.3, 0.09, 0.67]
+    [0.48, 0.22, 0.8]
     """
-    s, v, a = (np.ravel(x) for x in (of_sums, variance, shares))
-    alone = float((a**2 @ np.sqrt(s)) ** 2)
+    v = np.ravel(variance)
 
     def is_allowed(hundredths: int) -> bool:
-        part = hundredths / 100
-        dearer = s / (1 - part) ** power
-        together = float(a**2 @ (v - s + dearer)) + alone / part**power
-        left = v - s + dearer - (a * dearer) ** 2 / max(together, 1e-300)
+        left = strata_left(hundredths / 100, of_sums, variance, shares, power)
         return bool((left <= STRATA_LOSE**2 * v).all())
 
     return (
         bisect_left(range(1, round(100 * MOST_OWN) + 1), True, key=lambda f: not is_allowed(f))
         / 100
     )
+
+
+def strata_left(
+    part: float,
+    of_sums: NDArray[np.float64],
+    variance: NDArray[np.float64],
+    shares: NDArray[np.float64],
+    power: int,
+) -> NDArray[np.float64]:
+    """Returns the strata's variances, of shape (strata,), where everybody's own sum takes the part
+    f of the price and both levels agree: the left side of `largest_own_part`'s inequality."""
+    s, v, a = (np.ravel(x) for x in (of_sums, variance, shares))
+    alone = float((a**2 @ np.sqrt(s)) ** 2)
+    dearer = s / (1 - part) ** power
+    together = float(a**2 @ (v - s + dearer)) + alone / part**power
+    return np.asarray(v - s + dearer - (a * dearer) ** 2 / max(together, 1e-300))
 
 
 def stratum_cost(price: type[Price], population_share: float) -> float:

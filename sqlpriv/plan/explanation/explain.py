@@ -147,7 +147,7 @@ def strata_cost_notes(
     without = "the noise that they have without STRATIFY BY"
     noise = f"the population's figures have {cost:.2f} times {without}"
     if any(one.both_levels for one in plan.rounds):
-        noise += "; a clipped AVG has less, where that makes no stratum's ± a tenth longer"
+        noise += "; a clipped AVG has less, where that makes no stratum's ± a quarter longer"
     notes = [noise] if share or cost <= WORTH_TELLING else [noise, _cheaper_population(k, price)]
     return (*notes, f"each stratum gets {gains}") if gains else tuple(notes)
 

@@ -11,7 +11,7 @@ work, and its figure is what the work costs at the limit.
 | MOST_LOST | what such a part may cost a mean that needs no clipping | chosen: less than 1.5 |
 | COINPRESS_SHARE | part of the price for COINPRESS's rounds but the last | its authors: [2] |
 | AUTO_COST | noise of the population's figure under `population_share = auto` | measured: [1] |
-| STRATA_LOSE | what everybody's own sum beside the strata's may cost a stratum | set |
+| STRATA_LOSE | what everybody's own sum beside the strata's may cost a stratum | set: below |
 | MOST_OWN | the most of the price that it takes | a limit |
 | LEAST_OWN_GAIN | how many times better it has to make everybody's figure | set |
 | UPPER_DECILE, MEDIAN_SPREAD | which spread a mean's error is predicted with | measured: [3] |
@@ -57,8 +57,10 @@ COINPRESS_SHARE = 0.25
 AUTO_COST = 1.09
 """population_share = auto: the population's noise is at most so many times a fresh figure's. Under
 zCDP that leaves the strata 16 % of the price: 2.5 times the noise that all of it buys."""
-STRATA_LOSE, LEAST_OWN_GAIN = 1.1, 1.1
-"""What everybody's figure may err more than alone, a stratum may, too."""
+STRATA_LOSE, LEAST_OWN_GAIN = 1.25, 1.1
+"""How much farther a stratum may err for everybody's own sum, and how much less far everybody's
+figure then errs at the least. Under zCDP both levels' errors, multiplied, are least where each errs
+√2 times as far as alone, and 2 % more at 1.25; at 1.1 they are 16 % more (`cost_of_strata`)."""
 MOST_OWN = 0.8
 """The most of the price that everybody's own sum takes: more of ρ makes it 12 % better at most."""
 UPPER_DECILE, MEDIAN_SPREAD = 0.9, 0.5

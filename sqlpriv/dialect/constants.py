@@ -131,21 +131,22 @@ def interval(text: str, unit: str, token: Token) -> tuple[int, int, int]:
     return months, days, micros
 
 
-def moved_by_interval(moment: dt.date, text: str, unit: str, sign: int, token: Token) -> dt.date:
+def moved_by_interval(
+    moment: dt.date, span: tuple[int, int, int], sign: int, token: Token
+) -> dt.date:
     """Returns a date or timestamp moved by an INTERVAL; in a shorter month the day is its last one,
     as in DuckDB.
 
     Args:
         moment: What is moved.
-        text: The number of units, and maybe the unit: `3`, `3 months`.
-        unit: The unit, where `text` has none.
+        span: Months, days and microseconds.
         sign: 1 or -1.
         token: Where a refusal points.
 
     Raises:
-        Refused: The interval is not read, or the date is beyond the calendar.
+        Refused: The date is beyond the calendar.
     """
-    months, days, micros = (sign * part for part in interval(text, unit, token))
+    months, days, micros = (sign * part for part in span)
     try:
         if micros and not isinstance(moment, dt.datetime):
             moment = dt.datetime(moment.year, moment.month, moment.day)

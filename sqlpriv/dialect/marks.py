@@ -9,6 +9,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from sqlpriv.statements.keywords import (
+    KEYWORDS,
     REAL_AVERAGE,
     REAL_QUOTIENT,
     SAME_QUOTIENT,
@@ -109,6 +110,8 @@ def _without_marks(node: exp.Expr) -> exp.Expr:
         text = duckdb_text(node.this)
         inside = f"{text[:-1]} {word})" if function_name(node.this) else f"{text} {word}"
         return exp.Var(this=inside)
+    elif isinstance(node, exp.Distinct) and len(node.expressions) > 1 and not node.args.get("on"):
+        return exp.Var(this=f"DISTINCT {', '.join(map(duckdb_text, node.expressions))}")
     elif function_name(node) in _TEXTS:
         text = _TEXTS[function_name(node)]
         arguments = map(duckdb_text, node.expressions)
@@ -122,4 +125,11 @@ def _without_marks(node: exp.Expr) -> exp.Expr:
 
 def duckdb_name(node: exp.Expr) -> str:
     """Returns what DuckDB would call the column of an output, in lower case."""
-    return quote_calls(duckdb_text(node).lower().replace("count(*)", "count_star()"))
+    named = node.transform(_with_quoted_words)
+    return quote_calls(duckdb_text(named).lower().replace("count(*)", "count_star()"))
+
+
+def _with_quoted_words(node: exp.Expr) -> exp.Expr:
+    if isinstance(node, exp.Identifier) and str(node.this).upper() in KEYWORDS:
+        node.set("quoted", not isinstance(node.parent, exp.Anonymous))
+    return node

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,7 +15,7 @@ from sqlpriv.plan.aggregates.calls import Aggregate, is_aggregate, read_aggregat
 from sqlpriv.plan.cells.computed_columns import AGGREGATE, GROUP, STRATUM
 from sqlpriv.plan.cells.dimensions import Dimension
 from sqlpriv.plan.expressions.binder import Binder
-from sqlpriv.plan.expressions.facts.engine_types import engine_types, shape_type
+from sqlpriv.plan.expressions.facts.engine_types import engine_types, type_of_column
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.keywords import SAME_QUOTIENT
 from sqlpriv.statements.traverse import walk
@@ -98,7 +99,7 @@ def output_types(
     """
     keys = [(f"{STRATUM}{i}", key) for i, key in enumerate(strata)]
     keys += [(f"{GROUP}{i}", key) for i, key in enumerate(groups)]
-    of_column = partial(_type_of_column, binder)
+    of_column = partial(type_of_column, binder.scope)
     of_keys = engine_types([key.node for _, key in keys], of_column)
     plain = [binder.normal_form(replace(calls[i], using="")) for i in aggregates.values()]
     of_aggregates = engine_types(plain, of_column)
@@ -121,13 +122,10 @@ def output_types(
     )
 
 
-def _type_of_column(binder: Binder, name: t.Name) -> str:
-    shape = binder.scope.get(name.name.lower())
-    return "INTEGER" if shape is None else shape_type(shape)
-
-
 def _if_wide(type_: str) -> str:
-    return type_ if type_.startswith(("DECIMAL", "DOUBLE", "HUGEINT")) else ""
+    """Returns the type of a computed output where no whole number overflows in it: lists hold
+    quantiles, which fit."""
+    return type_ if re.match(r"DECIMAL|DOUBLE|HUGEINT|\w+\[\]$", type_) else ""
 
 
 def _all_fit(type_: str, values: Sequence[Value]) -> bool:

@@ -95,6 +95,15 @@ def _title(node: t.Node) -> str:
             return "count_star()"
         case t.FunctionCall(name="count", star=True, filter=kept) if kept is not None:
             return f"count_star() FILTER (WHERE {_title(kept)})"
+        case t.CaseWhen(whens, otherwise, operand):
+            tests = [t.Binary("=", operand, x) if operand else x for x, _ in whens]
+            values = [value for _, value in whens]
+            arms = (
+                f" WHEN ({_title(x)}) THEN ({_title(y)})"
+                for x, y in zip(tests, values, strict=True)
+            )
+            last = "NULL" if otherwise is None else _title(otherwise)
+            return f"CASE {''.join(arms)} ELSE {last} END"
         case t.FunctionCall(name) if name.upper() in _CALLED_LIKE_A_WORD:
             return _call(node, _title, quote_name(name))
         case t.Literal(value=float(value)) if math.isfinite(value):

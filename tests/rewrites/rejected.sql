@@ -236,7 +236,7 @@ SELECT COUNT(CASE WHEN age > 3 THEN sex ELSE age END) AS n FROM people STRATIFY 
 SELECT COUNT(*) AS n FROM people WHERE sex + 1 > 2 STRATIFY BY sex;
 -- error
 --   line 1, column 40: + needs integer or real, not integer and text
---   Hint: arithmetic is for numbers; dates have parts: year(d), month(d)
+--   Hint: arithmetic is for numbers; dates have parts: year(d), month(d), and moments a distance: date_diff('hour', x, y)
 
 -- a function that has no total form
 SELECT COUNT(*) AS n FROM people WHERE reverse(note) = 'x' STRATIFY BY sex;

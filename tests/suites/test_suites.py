@@ -127,7 +127,7 @@ def test_any_and_all_of_a_query_say_what_to_write(session: Session) -> None:
     before = session.budgets()
     with pytest.raises(Refused, match="= ANY or <> ALL") as refused:
         session.execute(
-            "SELECT COUNT(*) AS n FROM people WHERE age > ANY (SELECT fee FROM sources)"
+            "SELECT COUNT(*) AS n FROM people WHERE age > ANY (SELECT hours FROM people)"
         )
     assert "MAX(y)" in str(refused.value)
     assert session.budgets() == before

@@ -46,6 +46,9 @@ def _cast(column: pa.ChunkedArray[Any], type_: str) -> Any:
     """Returns a column in a type; as it is, where that type is of another kind."""
     if pa.types.is_string(column.type):
         return _in_enum(column, type_) if type_.startswith("ENUM") else column
+    if pa.types.is_list(column.type):
+        of = _TYPES.get(type_.removesuffix("[]"))
+        return column if of is None else column.cast(pa.list_(of))
     target = _decimal(type_) if type_.startswith("DECIMAL") else _TYPES.get(type_)
     if target is None or target == column.type:
         return column

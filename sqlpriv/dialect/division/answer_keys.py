@@ -101,14 +101,20 @@ class AnswerKeys:
         return ""
 
     def column(self, node: exp.Expr) -> exp.Column | None:
-        """Returns the answer's column of a key; None where the expression is none."""
-        for key, name in self.named:
+        """Returns the answer's column of a key; None where the expression is none.
+
+        A key without its table takes that of the expression: whoever plans it knows the tables.
+        """
+        for place, (key, name) in enumerate(self.named):
+            bare = isinstance(key, exp.Column) and not key.table
             if common_text(key) == common_text(node) or (
                 isinstance(key, exp.Column)
                 and isinstance(node, exp.Column)
                 and is_same_name(key.name, node.name)
-                and not (key.table and node.table)
+                and (bare or not node.table)
             ):
+                if bare and isinstance(node, exp.Column):
+                    self.named[place] = node.copy(), name
                 return exp.column(name, quoted=True)
         return None
 

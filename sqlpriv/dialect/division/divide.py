@@ -28,6 +28,7 @@ from sqlpriv.dialect.division.row_sets import (
     select_keys_alone,
     with_rows_grouped,
 )
+from sqlpriv.dialect.division.terms.named_terms import name_outputs
 from sqlpriv.dialect.division.terms.parts import NotDivisible, own_nodes, pivot_parts, stored_tables
 from sqlpriv.dialect.division.terms.price_marks import (
     PRICE,
@@ -137,6 +138,7 @@ class _Divider:
         tail = self.root.this
         self._drop_unused(tail)
         self._drop_clauses(tail)
+        name_outputs(tail)
         if self.tables.reads_private(tail):
             raise NotDivisible("a private table is outside of every private query")
         queries = tuple(self._queries.values())

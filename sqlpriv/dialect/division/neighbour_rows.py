@@ -52,11 +52,7 @@ def _looks_elsewhere(window: exp.Window) -> bool:
     first = order.expressions[0]
     is_first = text_of(arguments[0]) == text_of(first.this) and len(arguments) == 1
     is_first = is_first and not first.args.get("nulls_first")
-    return not is_first and (len(arguments) < 2 or _is_number(arguments[1]))
-
-
-def _is_number(node: exp.Expr) -> bool:
-    return isinstance(node, exp.Literal) and node.is_int and int(node.name) > 0
+    return not is_first and (len(arguments) < 2 or str(arguments[1]).strip("0").isdecimal())
 
 
 def _frame_text(window: exp.Window) -> str:

@@ -18,43 +18,70 @@ from typing import Any
 
 from sqlglot import exp
 
-from sqlpriv.dialect.common_tables import common_table, query_in_from
+from sqlpriv.dialect.common_tables import query_in_from, with_of_used
 from sqlpriv.dialect.division.row_sets import subquery_of
 from sqlpriv.dialect.division.terms.parts import NotDivisible, own_nodes, stored_tables
-from sqlpriv.dialect.division.terms.stored_tables import StoredTables
-from sqlpriv.dialect.marks import as_day, duckdb_text, function_name, marked_name
+from sqlpriv.dialect.division.terms.stored_tables import Rows, StoredTables
+from sqlpriv.dialect.marks import as_day, duckdb_text, function_name
 from sqlpriv.statements.keywords import words
 from sqlpriv.system.row_order import in_one_order
 
 _SHAPING = ("group", "having", "distinct", "limit", "offset", "qualify")
+_OF_ROWS = (exp.From, exp.Join, exp.CTE, exp.SetOperation, exp.Exists, exp.Subquery, exp.Lateral)
+"""What a query in parentheses gives rows to."""
 _AGGREGATES = words("count sum avg min max median mode count_if stddev any_value first last")
 
 
 def with_public_rows(root: exp.Expr, tables: StoredTables) -> None:
-    """Writes the rows of public subqueries in joins as VALUES; others stay as they are."""
+    """Writes the rows of public subqueries in joins and behind IN, ANY and ALL as VALUES, and the
+    value of one that stands for a value; others stay as they are."""
+    for compared in list(root.find_all(exp.All, exp.Any, exp.In)):
+        of_in = isinstance(compared, exp.In)
+        query = compared.args.get("query" if of_in else "this")
+        answer = None if query is None else _public_answer(query.unnest(), tables)
+        written = None if answer is None else rows_as_values(*answer)
+        if written is not None and of_in:
+            compared.replace(exp.In(this=compared.this, expressions=[written]))
+        elif answer is not None and not of_in:
+            compared.set("this", written or (query if answer[1] else exp.Array()))
+    for scalar in list(root.find_all(exp.Subquery)):
+        if isinstance(scalar.parent, _OF_ROWS) or scalar.arg_key == "query":
+            continue
+        answer = _public_answer(scalar.this, tables) if tables.reads_private(root) else None
+        if answer is not None and [*map(len, answer)] == [1, 1]:
+            scalar.replace(_literal(answer[1][0][0]) or scalar)
     for join in list(root.find_all(exp.Join)):
         source, select = join.this, join.parent
         first = select.args.get("from_") if isinstance(select, exp.Select) else None
         if first is None or not tables.reads_private(first.this):
             continue
         query = query_in_from(source)
-        if query is None or not source.alias_or_name or not _is_of_stored_tables(query):
+        if query is None or not source.alias_or_name or not _is_shaped(query):
             continue
-        if tables.reads_private(query) or not _is_shaped(query):
-            continue
-        try:
-            answer = tables.run(duckdb_text(query), sorted({*stored_tables(query)}))
-        except NotDivisible:
-            continue
+        answer = _public_answer(query, tables)
         written = None if answer is None else rows_as_values(*answer)
         if answer is not None and written is not None:
             join.set("this", subquery_of(written, source.alias_or_name, list(answer[0])))
 
 
-def _is_of_stored_tables(query: exp.Select) -> bool:
-    """Returns whether a query reads no query of WITH, and no parameter."""
-    of_with = any(common_table(table) is not None for table in query.find_all(exp.Table))
-    return not of_with and not any(marked_name(column) for column in query.find_all(exp.Column))
+def _public_answer(query: exp.Expr, tables: StoredTables) -> Rows | None:
+    """Returns the columns and rows of a query over public tables; None of any other."""
+    if not isinstance(query, exp.Select) or tables.reads_private(query):
+        return None
+    try:
+        return run_public(query.copy(), query, tables)
+    except NotDivisible:
+        return None
+
+
+def run_public(query: exp.Select, place: exp.Expr, tables: StoredTables) -> Rows | None:
+    """Returns the columns and rows of a query over public tables; None of one that fails.
+
+    Raises:
+        NotDivisible: It calls a table function that may read something.
+    """
+    query.set("with_", with_of_used(place, query))
+    return tables.run(duckdb_text(query), sorted({*stored_tables(query)}))
 
 
 def _is_shaped(query: exp.Select) -> bool:
@@ -86,6 +113,8 @@ def _literal(value: Any) -> exp.Expr | None:
             return _number(value)
         case str():
             return exp.Literal.string(value)
+        case dt.datetime() if value.tzinfo is None:
+            return exp.cast(exp.Literal.string(value.isoformat(" ")), "TIMESTAMP")
         case dt.date() if not isinstance(value, dt.datetime):
             return as_day(exp.Literal.string(value.isoformat()))
     return None

@@ -89,7 +89,7 @@ class OrderedRows:
             there = of_row(first, "s")
             if name == "lag":
                 null = exp.and_(self.before(whole=True), there.is_(exp.null()))
-                none = exp.EQ(this=self._over(row_count(), null), expression=_number(0))
+                none = exp.EQ(this=self._over(row_count(), null), expression=exp.Literal.number(0))
                 value = self._over(duckdb_call(last, there.copy()), self.before(whole=True))
                 return exp.Case(ifs=[exp.If(this=none, true=value)])
             if name == "lead":
@@ -102,13 +102,13 @@ class OrderedRows:
         are, as an expression over counts."""
         if name == "row_number":  # r itself counts, which the filter does not tell
             place = self._over(row_count(), self.not_after())
-            return duckdb_call("greatest", _number(1), place)
+            return duckdb_call("greatest", exp.Literal.number(1), place)
         if name == "dense_rank":
             if len(self.order) > 1:
                 raise NotDivisible("dense_rank by several columns")
             distinct = exp.Distinct(expressions=[of_row(self.order[0][0], "s")])
             count = duckdb_call("count", distinct)
-            return exp.Add(this=self._over(count, self.before()), expression=_number(1))
+            return exp.Add(this=self._over(count, self.before()), expression=exp.Literal.number(1))
         counts = {
             "place": self._over(row_count(), self.not_after()),
             "before": self._over(row_count(), self.before()),
@@ -124,8 +124,8 @@ class OrderedRows:
         )
         if name != "ntile":
             return value
-        capped = duckdb_call("least", _number(int(number)), value)
-        return duckdb_call("greatest", _number(1), capped)
+        capped = duckdb_call("least", exp.Literal.number(int(number)), value)
+        return duckdb_call("greatest", exp.Literal.number(1), capped)
 
     def _over(self, call: exp.Expr, *tests: exp.Expr) -> exp.Expr:
         """Returns an aggregate over the rows s of the window's own part that pass the tests."""
@@ -182,10 +182,6 @@ def _with_filter(call: exp.Expr, *tests: exp.Expr) -> exp.Expr:
     if not tests:
         return call
     return exp.Filter(this=call, expression=exp.Where(this=exp.and_(*tests)))
-
-
-def _number(value: int) -> exp.Expr:
-    return exp.Literal.number(value)
 
 
 def column_of(table: str, name: str) -> exp.Column:

@@ -212,7 +212,7 @@ def write_index(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     """SPLIT(x, '-')[OFFSET(0)], and APPROX_QUANTILES(x, 4)[OFFSET(1)] as all dialects have it."""
     rewriter.check_arguments(node, "this expressions offset safe")
     call, indexes = node.this, node.expressions
-    if len(indexes) == 1 and _is_number(indexes[0]):
+    if len(indexes) == 1 and str(indexes[0]).isdecimal():
         start = node.args.get("offset", 0)
         if function_name(call) == "string_split":
             place = exp.Literal.number(int(indexes[0].name) - start)  # from 0, as sqlglot counts
@@ -221,10 +221,6 @@ def write_index(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
             index = duckdb_call("ordinal" if start else "offset", *indexes)
             return exp.Bracket(this=call, expressions=[index])
     raise rewriter.refuse_unknown(node, "an index")
-
-
-def _is_number(node: exp.Expr) -> bool:
-    return isinstance(node, exp.Literal) and node.is_int
 
 
 def write_call(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from sqlpriv.dialect.constants import MOMENT_TYPES, date_or_time, number
+from sqlpriv.dialect.constants import MOMENT_TYPES, date_or_time, interval, number
 from sqlpriv.dialect.constructs import CONSTRUCTS, LIST, STAR
 from sqlpriv.dialect.lowering.current_day import cut_now, day_of_now, lower_current_date
 from sqlpriv.dialect.lowering.googlesql import (
@@ -17,7 +17,7 @@ from sqlpriv.dialect.lowering.googlesql import (
     contribution_bounds,
     list_of_quantiles,
 )
-from sqlpriv.dialect.lowering.node_lowering import Glot, NodeLowering, lone_value
+from sqlpriv.dialect.lowering.node_lowering import Glot, NodeLowering
 from sqlpriv.dialect.lowering.value_lists import drop_distinct
 from sqlpriv.dialect.marks import MARK
 from sqlpriv.dialect.tokens import Kind, Token
@@ -210,6 +210,8 @@ def lower_call(lowering: NodeLowering, node: Glot) -> t.Node:
         return lower_current_date(lowering, node)
     if name == "age" and len(args) == 1:
         args = [exp.CurrentDate(), *args]  # up to the beginning of today
+    if name in _SPANS and len(args) == 1 and isinstance(args[0], exp.Literal):
+        return t.Span(*interval(args[0].name, name[3:], token), pos=token.pos)
     args = cut_now(args) if name in ("date_trunc", "datetrunc") else args
     lowered = lowering.expressions(args)
     return t.FunctionCall(name, lowered, star, distinct, None, using, token.pos, bounds)
@@ -229,6 +231,7 @@ def _columns_pattern(lowering: NodeLowering, arg: Glot) -> tuple[t.Node, ...]:
     return (lowering.expression(arg),)
 
 
+_SPANS = words("to_years to_quarters to_months to_weeks to_days to_hours to_minutes to_seconds")
 _LIST_TESTS = words("list_contains list_has array_contains array_has")
 _QUANTILES = words(
     "percentile_cont percentile_disc quantile_cont quantile_disc mode quantile approx_quantile"
@@ -248,7 +251,8 @@ def lower_within_group(lowering: NodeLowering, node: Glot) -> t.Node:
     shares = call.args
     if ordered.args.get("desc"):  # as far from the other end
         shares = tuple(t.Binary("-", t.Literal(1, s.pos), s, s.pos) for s in shares)
-    return replace(call, args=(lowering.expression(ordered.this), *shares))
+    name = call.name.replace("percentile_", "quantile_")  # as DuckDB calls it, which types it
+    return replace(call, name=name, args=(lowering.expression(ordered.this), *shares))
 
 
 def lower_filter(lowering: NodeLowering, node: Glot) -> t.Node:
@@ -267,8 +271,6 @@ def lower_exists(lowering: NodeLowering, node: Glot) -> t.Node:
 
 
 def lower_subquery(lowering: NodeLowering, node: Glot) -> t.Node:
-    if (value := lone_value(node.this)) is not None:
-        return lowering.expression(value)
     inner = lowering.query(node.this)
     text, bound = lowering.enclosed_text(node.this, inner.pos)
     at = lowering.behind_parenthesis(lowering.index_of(inner.pos))

@@ -181,10 +181,3 @@ class NodeLowering:
     def query(self, node: Glot) -> Query:
         """Returns a query inside the expression."""
         return self.queries.enclosed_query(node)
-
-
-def lone_value(select: Glot) -> Glot | None:
-    """Returns what `(SELECT 2)` selects, a constant; None of any other query."""
-    value = select.expressions[0] if len(select.expressions) == 1 else None
-    is_alone = not any(part for name, part in select.args.items() if name != "expressions")
-    return value if is_alone and isinstance(value, exp.Literal) else None

@@ -13,7 +13,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from sqlpriv.dialect.constants import interval, moved_by_interval
-from sqlpriv.dialect.lowering.node_lowering import Glot, NodeLowering, lone_value
+from sqlpriv.dialect.lowering.node_lowering import Glot, NodeLowering
 from sqlpriv.dialect.lowering.value_lists import (
     compared_rows,
     drop_distinct,
@@ -23,7 +23,7 @@ from sqlpriv.dialect.lowering.value_lists import (
     row_among,
     same_value,
 )
-from sqlpriv.dialect.tokens import Kind, Token
+from sqlpriv.dialect.tokens import Kind
 from sqlpriv.errors import Refused
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.traverse import ROW, fold_cast, fold_text, join_terms
@@ -143,38 +143,30 @@ def lower_binary(lowering: NodeLowering, node: Glot) -> t.Node:
     if listed is not None:
         connective = "or" if isinstance(right, exp.Any) else "and"
         return join_terms(connective, tuple(t.Binary(op, left, x, left.pos) for x in listed))
-    if op in "+-" and isinstance(right, exp.Interval):
-        return _shift_by_interval(lowering, left, right, -1 if op == "-" else 1)
+    second = lowering.expression(right)
+    if op == "+" and isinstance(left, t.Span):
+        left, second = second, left
+    moment = left.value if isinstance(left, t.Literal) else None
+    if isinstance(moment, dt.date) and op in "+-" and isinstance(second, t.Span):
+        token = lowering.tokens[lowering.index_of(second.pos)]
+        span = (second.months, second.days, second.micros)
+        moved = moved_by_interval(moment, span, -1 if op == "-" else 1, token)
+        return t.Literal(moved, left.pos)
     if op == "^":
-        return t.FunctionCall("pow", (left, lowering.expression(right)), pos=left.pos)
-    return t.Binary(op, left, lowering.expression(right), left.pos)
-
-
-def _shift_by_interval(lowering: NodeLowering, left: t.Node, node: Glot, sign: int) -> t.Node:
-    lowering.check_arguments(node, ("this", "unit"))
-    text, unit, token = _interval_parts(lowering, node, lowering.index_of(left.pos))
-    if isinstance(left, t.Literal) and isinstance(left.value, dt.date):
-        return t.Literal(moved_by_interval(left.value, text, unit, sign, token), left.pos)
-    span = t.Span(*interval(text, unit, token), pos=token.pos)
-    return t.Binary("-" if sign < 0 else "+", left, span, left.pos)
+        return t.FunctionCall("pow", (left, second), pos=left.pos)
+    return t.Binary(op, left, second, left.pos)
 
 
 def lower_interval(lowering: NodeLowering, node: Glot) -> t.Node:
-    """Reads INTERVAL 3 DAY where it is compared, or a function's argument."""
-    text, unit, token = _interval_parts(lowering, node, 0)
-    return t.Span(*interval(text, unit, token), pos=token.pos)
-
-
-def _interval_parts(lowering: NodeLowering, node: Glot, start: int) -> tuple[str, str, Token]:
-    """Returns an interval's numbers, its unit, and the token that a refusal points at: if no part
-    knows its place, that behind the first INTERVAL from a token on."""
+    """Reads INTERVAL 3 DAY; a refusal points at its size, or behind the first INTERVAL."""
     at, size, unit = lowering.index(node), node.this, node.args.get("unit")
     if lowering.tokens[at].kind is Kind.END or lowering.tokens[at].upper == "INTERVAL":
-        at = min(lowering.ahead(start, "INTERVAL") + 1, len(lowering.tokens) - 1)
+        at = min(lowering.ahead(0, "INTERVAL") + 1, len(lowering.tokens) - 1)
     bound = lowering.expression(size) if isinstance(size, exp.Column) else None
     text = str(bound.value) if isinstance(bound, t.Literal) else ""
     text = str(size.this) if isinstance(size, exp.Literal) else text
-    return text, unit.name if unit else "", lowering.tokens[at]
+    token = lowering.tokens[at]
+    return t.Span(*interval(text, unit.name if unit else "", token), pos=token.pos)
 
 
 PATTERNS: dict[type[Glot], str] = {
@@ -243,8 +235,6 @@ def lower_in(lowering: NodeLowering, node: Glot) -> t.Node:
         return t.InList(left, items, pos=left.pos)
     lowering.check_arguments(query, ("this",))
     drop_distinct(query.this)
-    if (value := lone_value(query.this)) is not None:
-        return t.InList(left, (lowering.expression(value),), pos=left.pos)
     inner = lowering.query(query.this)
     text, bound = lowering.enclosed_text(query.this, inner.pos)
     return t.InQuery(left, inner, False, text, bound, left.pos)

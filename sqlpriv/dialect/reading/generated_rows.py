@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from sqlglot import exp
 
 from sqlpriv.dialect.common_tables import has_outputs_alone
-from sqlpriv.dialect.constants import moved_by_interval
+from sqlpriv.dialect.constants import interval, moved_by_interval
 from sqlpriv.dialect.marks import function_name
 from sqlpriv.dialect.tokens import Token
 
@@ -166,7 +166,7 @@ def _values(call: exp.Expr, token: Token) -> list[exp.Expr] | None:
         first, last, by = ([0, *numbers, 1] if len(numbers) == 1 else [*numbers, 1])[:3]
         series = range(first, last if is_open else last + (1 if by > 0 else -1), by or 1)
         fits = by != 0 and 0 < len(series) <= MOST
-        return [exp.Literal.number(number) for number in series] if fits else None
+        return [exp.cast(exp.Literal.number(n), "BIGINT") for n in series] if fits else None
     days = [day for day in map(_day, ends[:2]) if day is not None]
     step = ends[2] if len(ends) == 3 else exp.Interval(this=exp.Literal.string("1 day"))
     if isinstance(step, exp.Cast) and step.to.this is exp.DType.INTERVAL:  # '1 day'::interval
@@ -178,17 +178,19 @@ def _values(call: exp.Expr, token: Token) -> list[exp.Expr] | None:
     listed = list(_days(days[0], days[1], step, token))
     listed = [day for day in listed if not is_open or day < days[1]]
     type_ = "TIMESTAMP" if function_name(call) in _OF_MOMENTS else "DATE"
-    return [_day_literal(day, type_) for day in listed] if 0 < len(listed) <= MOST else None
+    fits = 0 < len(listed) <= MOST
+    return [exp.cast(exp.Literal.string(str(x)), type_) for x in listed] if fits else None
 
 
 def _days(first: dt.date, last: dt.date, step: exp.Interval, token: Token) -> Iterator[dt.date]:
     size, unit = step.this, step.args.get("unit")
+    span = interval(str(size.name), unit.name if unit else "", token)
     day: dt.date | dt.datetime = first
     for _ in range(MOST + 1):
         if day > last:
             return
         yield day
-        moved = moved_by_interval(day, str(size.name), unit.name if unit else "", 1, token)
+        moved = moved_by_interval(day, span, 1, token)
         if isinstance(moved, dt.datetime):
             if moved.time() != dt.time():
                 return
@@ -211,7 +213,3 @@ def _day(node: exp.Expr) -> dt.date | None:
         return dt.date.fromisoformat(text.name.removesuffix(" 00:00:00"))
     except ValueError:
         return None
-
-
-def _day_literal(day: dt.date, type_: str) -> exp.Expr:
-    return exp.Cast(this=exp.Literal.string(day.isoformat()), to=exp.DataType.build(type_))

@@ -44,7 +44,8 @@ _RATIO = "build it from SUM and COUNT, as in SUM(x * y) / COUNT(*)"
 
 
 REFUSED = {
-    **dict.fromkeys(("mad", "histogram"), _HISTOGRAM),
+    "histogram": _HISTOGRAM,
+    "mad": "write MEDIAN(abs(x - (SELECT MEDIAN(x) FROM t))); of groups with WHERE t.g = u.g in it",
     **dict.fromkeys(("arg_max", "max_by"), _FIRST_GROUP.format("MAX", "DESC")),
     **dict.fromkeys(("arg_min", "min_by"), _FIRST_GROUP.format("MIN", "ASC")),
     **dict.fromkeys(words("list array_agg string_agg group_concat listagg"), _LISTS),

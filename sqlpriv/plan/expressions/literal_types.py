@@ -193,7 +193,10 @@ def _type_hint(expr: a.Expr) -> str:
         case a.Call("//"):
             return "write floor(x / y)"
         case a.Call("+" | "-" | "*" | "/" | "%"):
-            return "arithmetic is for numbers; dates have parts: year(d), month(d)"
+            return (
+                "arithmetic is for numbers; dates have parts: year(d), month(d), and moments a "
+                "distance: date_diff('hour', x, y)"
+            )
         case a.Call(part) if part in DATE_PARTS:
             return (
                 "dates and timestamps have parts; hours and minutes are a TIMESTAMP's or a TIME's"

@@ -14,6 +14,11 @@ from sqlpriv.plan.aggregates.calls import aggregate_calls
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.columns import is_zoned
 from sqlpriv.plan.expressions.facts.conditions import whole_identities
+from sqlpriv.plan.expressions.facts.engine_types import (
+    common_type,
+    number_type,
+    shape_type,
+)
 from sqlpriv.plan.expressions.facts.value_facts import Shape, union_of
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.relations.joins.named_rows import Naming, Rows, rename_columns
@@ -32,12 +37,16 @@ def project(
         is_computed = shape.type is Type.TIMESTAMP and not isinstance(node, t.Name)  # * is a name
         zoned = is_zoned(rows.binder, node) if is_computed else shape.zoned
         shape = replace(shape, zoned=zoned)
-        if isinstance(expr, a.Col) and shape == rows.binder.scope[expr.name.lower()]:
+        stored = number_type(rows.binder.normal_form(node), shape, rows.binder.scope)
+        is_same_type = isinstance(node, t.Name) or stored in ("", shape_type(shape))
+        if (
+            isinstance(expr, a.Col)
+            and is_same_type
+            and shape == rows.binder.scope[expr.name.lower()]
+        ):
             names[n] = expr.name
             continue
-        value = node.value if isinstance(node, t.Literal) and shape.type is Type.INTEGER else None
-        is_narrow = isinstance(value, int) and abs(value) < 2**31  # as written: -(2147483648)
-        shape = replace(shape, stored="INTEGER" if is_narrow else "")
+        shape = replace(shape, stored=stored)
         new = naming.free_name(f"{alias.lower()}.{n}" if alias else n)
         if (demanded := rows.binder.listed.get(expr)) is not None and shape.values is None:
             shape = replace(shape, values=demanded, nullable=False)
@@ -125,7 +134,8 @@ def unite(parts: Sequence[Rows], alias: str, place: t.Source, naming: Naming) ->
     scope: dict[str, Shape] = {}
     for i, new in enumerate(names.values()):
         shapes = [rows.binder.scope[c[i].lower()] for rows, c in zip(parts, columns, strict=True)]
-        scope[new] = union_of(shapes)
+        stored = common_type([s for s in shapes if s.values != (None,)])
+        scope[new] = replace(union_of(shapes), stored=stored)
     exprs = [
         (
             rows.relation,

@@ -13,6 +13,7 @@ from sqlpriv.kernel.terms.operations import MAX_SCALE
 from sqlpriv.plan.aggregates.calls import aggregate_calls, is_aggregate
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.facts.conditions import truths_as_numbers
+from sqlpriv.plan.expressions.facts.engine_types import number_type
 from sqlpriv.plan.expressions.facts.value_facts import Shape, with_values_listed
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.statements import default_name
@@ -209,7 +210,10 @@ class Folding:
             ends = fold_ends(fold)
             self.scope[name] = with_values_listed(Shape(shape.type, *ends, shape.nullable))
             if shape.type is Type.INTEGER:  # a SUM has DuckDB's widest type, a MAX its column's
-                stored = "HUGEINT" if kind == "sum" else shape.stored
+                stored = "HUGEINT"
+                if kind != "sum":
+                    arg = self.binder.normal_form(call.args[0])
+                    stored = number_type(arg, shape, self.binder.scope)
                 self.scope[name] = replace(self.scope[name], stored=stored)
             self._note_present(name, of)
             if shape.type is Type.REAL:

@@ -35,7 +35,7 @@ from sqlpriv.session.queries.public_subqueries import ONE_AGGREGATE, ONE_VALUE, 
 from sqlpriv.session.queries.result_columns import empty_answer
 from sqlpriv.session.queries.step_statements import shift_awaited
 from sqlpriv.session.queries.tails.rehearsal import MOST_CELLS, never_runs, with_made_up_numbers
-from sqlpriv.session.queries.unknown_columns import unknown_column
+from sqlpriv.session.queries.unknown_names import unknown_name
 from sqlpriv.statements import commands as cmd
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.divided_query import Division, PrivateQuery
@@ -79,7 +79,7 @@ class ProgramCompiler:
         """Returns the program of a query about private rows, or why it has none."""
         is_read = isinstance(statement, t.Select)
         outcome = (
-            self.planner.steps(statement) if isinstance(statement, t.Select) else statement.refusal
+            self._steps_of_part(statement) if isinstance(statement, t.Select) else statement.refusal
         )
         if not isinstance(outcome, Refused):
             return Program(tuple(outcome), outcome[-1].schema)
@@ -155,7 +155,7 @@ class ProgramCompiler:
             names = [name for step in steps if step.name for name in step.schema.names]
             public = [self.contracts[table] for table in division.tables if table in self.contracts]
             names += [column.name for contract in public for column in contract.columns]
-            raise unknown_column(error, query, names) or error from None
+            raise unknown_name(error, query, names) or error from None
 
     def _steps_of_part(self, select: t.Select, sharers: int = 1) -> list[PrivateStep] | Refused:
         try:

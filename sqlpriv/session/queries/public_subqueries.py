@@ -126,7 +126,7 @@ def value_of(part: t.Subquery | t.InQuery, rows: pa.Table, contracts: Contracts)
     if rows.num_columns != 1 or rows.num_rows > 1:
         raise Refused.at(part.pos, ONE_VALUE, ONE_AGGREGATE)
     value = rows.column(0)[0].as_py() if rows.num_rows else None
-    return t.Literal(_as_literal(value), part.pos)
+    return t.Literal(_as_literal(value), part.pos, exponent=isinstance(value, float))
 
 
 def _with_lists(select: t.Select, contracts: Contracts, access: Access) -> t.Select:

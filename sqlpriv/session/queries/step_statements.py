@@ -114,7 +114,7 @@ def _with_one_output(query: t.Select, column: t.Name) -> t.Select:
 
 def placeholder(part: t.Subquery | t.InQuery, type_: pa.DataType) -> t.Node:
     """Returns what stands in a plan for a subquery whose answer, of that type, is not known yet."""
-    value = t.Literal(_some_value(type_), part.pos)
+    value = t.Literal(_some_value(type_), part.pos, exponent=pa.types.is_floating(type_))
     if isinstance(part, t.InQuery):
         return t.InList(part.arg, (value,), part.negated, part.pos)
     return value

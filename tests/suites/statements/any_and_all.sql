@@ -5,3 +5,7 @@ SELECT COUNT(*) AS n FROM people WHERE age < ANY ([10, 20]);
 SELECT COUNT(*) AS n FROM people WHERE age >= ALL ([50, 90]) OR hours = ANY ([1, 2]);
 SELECT COUNT(*) AS n FROM people WHERE NOT region = ANY (VALUES ('north'), ('west'));
 SELECT COUNT(*) AS n FROM events WHERE amount <= ALL (VALUES (-0.25), (10));
+SELECT COUNT(*) AS n FROM people WHERE age > ANY (SELECT fee FROM sources);
+SELECT COUNT(*) AS n FROM events WHERE amount > ALL (SELECT fee FROM sources WHERE channel = 'street');
+SELECT COUNT(*) AS n FROM events WHERE NOT amount < ANY (SELECT p FROM moods);
+SELECT COUNT(*) AS n FROM people WHERE age > ALL (SELECT fee FROM sources WHERE fee > 100);

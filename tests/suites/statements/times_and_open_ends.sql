@@ -13,4 +13,7 @@ SELECT COUNT(*) AS n FROM (SELECT DISTINCT educ, year FROM people WHERE educ = '
 SELECT COUNT(*) AS n FROM (SELECT DISTINCT sex, age // 50 AS half FROM people WHERE age < 50);
 SELECT sex, COUNT(*) AS n FROM (SELECT DISTINCT sex, region FROM people) GROUP BY sex;
 WITH d AS (SELECT DISTINCT channel, qty FROM sales WHERE qty > 3) SELECT COUNT(*) AS n, MAX(qty) AS m FROM d;
-SELECT COUNT(*) AS n FROM (SELECT step, source FROM events GROUP BY step, source)
+SELECT COUNT(*) AS n FROM (SELECT step, source FROM events GROUP BY step, source);
+SELECT COUNT(*) AS n FROM events WHERE to_days(1) + seen_at > TIMESTAMP '2024-03-02 00:00:00';
+SELECT COUNT(*) AS n FROM events WHERE INTERVAL 1 DAY + seen_at > TIMESTAMP '2024-03-02 00:00:00';
+SELECT COUNT(*) AS n FROM events WHERE seen_at - to_hours(3) > TIMESTAMP '2024-03-01 00:00:00';

@@ -146,7 +146,7 @@ class _KeptRows:
         if inner_keys and (alone or all(map(adds_up, aggregates))):
             rows = self._by_key(None, inner_keys, conditions.private, aggregates, alone)
             tests = [
-                exp.EQ(this=_key(i), expression=outer.copy())
+                exp.EQ(this=exp.column(f"__key{i}", table=BY_KEY), expression=outer.copy())
                 for i, (_, outer) in enumerate(conditions.pairs)
             ]
             self._replace(rows, [*tests, *conditions.spine], alone)
@@ -252,13 +252,11 @@ class _KeptRows:
         join.set("side", None)
         join.set("kind", None)
         rows = self._by_key(join, keys, [], aggregates, alone=True)
-        tests = [exp.NullSafeEQ(this=_key(i), expression=key.copy()) for i, key in enumerate(keys)]
+        tests = [
+            exp.NullSafeEQ(this=exp.column(f"__key{i}", table=BY_KEY), expression=key.copy())
+            for i, key in enumerate(keys)
+        ]
         self._replace(rows, tests, alone=True)
-
-
-def _key(place: int) -> exp.Column:
-    """Returns the column of a key in the private query."""
-    return exp.column(f"__key{place}", table=BY_KEY)
 
 
 def _shown_nodes(select: exp.Select) -> Iterator[exp.Expr]:

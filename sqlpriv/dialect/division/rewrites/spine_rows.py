@@ -13,13 +13,12 @@ from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
-from sqlpriv.dialect.common_tables import with_of_used
-from sqlpriv.dialect.division.public_rows import rows_as_values
+from sqlpriv.dialect.division.public_rows import rows_as_values, run_public
 from sqlpriv.dialect.division.row_sets import subquery_of
 from sqlpriv.dialect.division.row_sources.written_rows import MOST
-from sqlpriv.dialect.division.terms.parts import NotDivisible, stored_tables
+from sqlpriv.dialect.division.terms.parts import NotDivisible
 from sqlpriv.dialect.division.terms.stored_tables import Rows, StoredTables
-from sqlpriv.dialect.marks import duckdb_text, marked_name, row_count
+from sqlpriv.dialect.marks import row_count
 
 _ROWS = "__rows"
 
@@ -61,8 +60,4 @@ def _run_over_spine(
     spine.set("joins", [join.copy() for join in select.args["joins"][:-1]])
     if (where := select.args.get("where")) is not None:
         spine.set("where", where.copy())
-    query = write(spine)
-    query.set("with_", with_of_used(select.args["from_"], query))
-    if any(marked_name(column) for column in query.find_all(exp.Column)):
-        return None
-    return tables.run(duckdb_text(query), sorted({*stored_tables(query)}))
+    return run_public(write(spine), select.args["from_"], tables)

@@ -103,7 +103,7 @@ def written_rows_of(source: exp.Expr) -> WrittenRows | None:
         if inner is None or clauses - {"expressions", "from_", "kind"}:
             return None
         source = inner.this
-    if isinstance(source, exp.SetOperation):
+    if isinstance(source, exp.SetOperation) or has_outputs_alone(source):
         source = _united_rows(source) or source
     if not isinstance(source, exp.Values) or not alias:
         return None
@@ -121,7 +121,7 @@ def _takes_rows(node: exp.Expr) -> bool:
     return isinstance(node, exp.Query | exp.Window | exp.Explode) or is_aggregate(node)
 
 
-def _united_rows(union: exp.SetOperation) -> exp.Values | None:
+def _united_rows(union: exp.Expr) -> exp.Values | None:
     """Returns `SELECT 'a', 1 UNION ALL SELECT 'b', 2` as VALUES; None where a part reads rows."""
     rows: list[exp.Expr] = []
     parts: list[exp.Expr] = [union]
@@ -170,7 +170,8 @@ def _do_not_overlap(pair: dict[bool, tuple[int, bool]], rows: WrittenRows) -> bo
     spans = []
     for row in rows.rows:
         try:
-            spans.append((float(row[low].sql("duckdb")), float(row[high].sql("duckdb"))))
+            low_end, high_end = (float(_bare(row[x]).sql("duckdb")) for x in (low, high))
+            spans.append((low_end, high_end))
         except ValueError:
             return False
     spans.sort()
@@ -189,6 +190,12 @@ def _is_day(node: exp.Expr) -> bool:
     return isinstance(node, exp.Cast) and node.to.this is exp.DType.DATE
 
 
+def _bare(value: exp.Expr) -> exp.Expr:
+    """Returns a number without its cast to BIGINT, as `range` gives it."""
+    is_cast = isinstance(value, exp.Cast) and value.to.this is exp.DType.BIGINT
+    return value.this if is_cast else value
+
+
 def _comparable(value: exp.Expr) -> int | str | dt.date | None:
     """Returns a whole number, a day, or a text as any collation may see it; None of all other
     values: what is equal to them is not told by how they are written."""
@@ -197,6 +204,7 @@ def _comparable(value: exp.Expr) -> int | str | dt.date | None:
             return dt.date.fromisoformat(value.this.name)
         except ValueError:
             return None
+    value = _bare(value)
     sign, literal = (-1, value.this) if isinstance(value, exp.Neg) else (1, value)
     if not isinstance(literal, exp.Literal):
         return None

@@ -104,6 +104,14 @@ def output_name(item: exp.Expr) -> str:
     return item.meta.get(SHOWN_NAME) or duckdb_name(item)
 
 
+def name_outputs(tail: exp.Expr) -> None:
+    """Gives outputs that were rewritten the names that they had."""
+    for select in tail.find_all(exp.Select):
+        for item in select.expressions:
+            if SHOWN_NAME in item.meta and not isinstance(item, exp.Alias):
+                item.replace(with_alias(item, item.meta[SHOWN_NAME]))
+
+
 def column_names(source: exp.Expr, tables: StoredTables | None = None) -> list[str] | None:
     """Returns the names of the columns of a part of FROM; None where they cannot be told.
 

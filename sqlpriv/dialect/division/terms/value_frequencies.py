@@ -28,7 +28,7 @@ _ANY_TIMES = ("bool_or", "bool_and", "bit_or", "bit_and", "logical_or", "logical
 """Aggregates that a value changes as much as many equal ones."""
 _ENDS = ("min", "max")
 _OF_COUNTS = {
-    "histogram": f"map(list({VALUE} ORDER BY {VALUE}), list({COUNTED} ORDER BY {VALUE}))",
+    "histogram": f"map(list({VALUE} ORDER BY {VALUE}), list({COUNTED}::UBIGINT ORDER BY {VALUE}))",
     "entropy": f"log2(sum({COUNTED})) - sum({COUNTED} * log2({COUNTED})) / sum({COUNTED})",
     "approx_top_k": f"list({VALUE} ORDER BY {COUNTED} DESC, {VALUE})[:{{0}}]",
     "bigquerys_top_count": f"list({{{{'value': {VALUE}, 'count': {COUNTED}}}}}"

@@ -8,7 +8,7 @@ type: it binds the expression over columns of NULLs, in an engine without a tabl
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import duckdb
 
@@ -39,6 +39,38 @@ def engine_types(nodes: Sequence[t.Node], column_type: Callable[[t.Name], str]) 
     places: dict[t.Node, str] = {part: f"c{place}" for place, part in enumerate(types)}
     texts = tuple(_text_in_engine(node, places) for node in nodes)
     return _bound_types(texts, tuple(types.values()))
+
+
+def type_of_column(scope: Mapping[str, Shape], name: t.Name) -> str:
+    """Returns DuckDB's type of a column, from the shapes of columns by lower-case name."""
+    shape = scope.get(name.name.lower())
+    return "INTEGER" if shape is None else shape_type(shape)
+
+
+def number_type(node: t.Node, shape: Shape, scope: Mapping[str, Shape]) -> str:
+    """Returns DuckDB's type of a number that a subquery computes; '' of anything else.
+
+    Args:
+        node: In normal form.
+        shape: What is known of its values.
+        scope: The shapes of columns by lower-case name.
+    """
+    if shape.type not in (Type.INTEGER, Type.REAL):
+        return ""
+    return engine_types([node], partial(type_of_column, scope))[0]
+
+
+def common_type(shapes: Sequence[Shape]) -> str:
+    """Returns DuckDB's type of a column of a UNION of numbers; '' of anything else.
+
+    >>> common_type([Shape(Type.INTEGER, stored=x) for x in ("SMALLINT", "INTEGER")])
+    'INTEGER'
+    """
+    if not shapes or any(s.type not in (Type.INTEGER, Type.REAL) for s in shapes):
+        types = {s.stored for s in shapes}
+        return types.pop() if len(types) == 1 else ""
+    columns = ", ".join(f"c{place}" for place in range(len(shapes)))
+    return _bound_types((f"coalesce({columns})",), tuple(map(shape_type, shapes)))[0]
 
 
 def shape_type(shape: Shape) -> str:

@@ -1,4 +1,4 @@
-"""A column that no answer has is refused with its place, before anything is charged."""
+"""A name that no answer has is refused with its place, before anything is charged."""
 
 import pytest
 
@@ -54,6 +54,32 @@ def test_an_unknown_column_is_refused_with_its_place(analyst, sql, name, column,
         assert told.value.message == f'there is no column "{name}" in FROM'
         assert (told.value.line, told.value.column) == (1, column)
         assert told.value.hint.startswith(hint)
+    assert analyst.session.budgets() == before
+
+
+@pytest.mark.parametrize(
+    ("sql", "column", "message", "hint"),
+    [
+        (f"SELECT sex, z.total FROM {N}", 13, 'there is no table "z" in FROM', "the alias"),
+        (f"SELECT sex, foo(total) FROM {N}", 13, "there is no function foo", "did you mean floor"),
+        (
+            "SELECT sex, jaro(COUNT(*)) FROM people GROUP BY sex",
+            13,
+            "there is no function jaro",
+            "",
+        ),
+        (f"SELECT sex, foo(total) OVER () FROM {N}", 13, "there is no function foo", "did you"),
+    ],
+)
+def test_an_unknown_table_or_function_is_refused_with_its_place(
+    analyst, sql, column, message, hint
+):
+    before = analyst.session.budgets()
+    with pytest.raises(sqlpriv.Refused) as told:
+        analyst.execute(sql)
+    assert (told.value.message, told.value.line) == (message, 1)
+    assert told.value.column == column
+    assert hint in (told.value.hint or "")
     assert analyst.session.budgets() == before
 
 

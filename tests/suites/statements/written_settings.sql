@@ -1,0 +1,12 @@
+WITH params AS (SELECT DATE '2023-02-01' AS start) SELECT COUNT(*) AS n FROM stays, params WHERE day >= start;
+WITH params AS (SELECT 30 AS lo, 40 AS hi) SELECT sex, COUNT(*) AS n FROM people CROSS JOIN params WHERE age BETWEEN params.lo AND params.hi GROUP BY sex;
+WITH params AS (SELECT 30 AS lo, 40 AS hi) SELECT COUNT(*) AS n FROM people WHERE age BETWEEN (SELECT lo FROM params) AND (SELECT hi FROM params);
+WITH params (lo, hi) AS (VALUES (3, 4)) SELECT COUNT(*) AS n FROM visits WHERE ward BETWEEN (SELECT lo FROM params) AND (SELECT hi FROM params);
+WITH params AS (SELECT TIMESTAMP '2024-03-01 00:00:00' AS t) SELECT COUNT(*) AS n FROM events WHERE seen_at > (SELECT t FROM params);
+WITH most AS (SELECT MAX(fee) AS fee FROM sources) SELECT COUNT(*) AS n FROM events WHERE amount > (SELECT fee FROM most);
+WITH RECURSIVE s (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < 3) SELECT COUNT(*) AS n FROM visits WHERE ward = (SELECT MAX(n) FROM s);
+WITH k AS (SELECT 2 AS w UNION ALL SELECT 3) SELECT COUNT(*) AS n FROM visits WHERE ward IN (SELECT w FROM k);
+WITH k AS (SELECT 2 AS w UNION ALL SELECT NULL) SELECT COUNT(*) AS n FROM visits WHERE ward NOT IN (SELECT w FROM k);
+SELECT COUNT(*) AS n FROM visits WHERE ward = (SELECT 1 + 1);
+SELECT COUNT(*) AS n FROM visits WHERE ward = (SELECT k FROM (SELECT 2 AS k));
+SELECT sex, COUNT(*) / (SELECT 4.0) AS q FROM people GROUP BY sex;

@@ -1,0 +1,79 @@
+"""Columns of answers have the types and the names that DuckDB gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import duckdb
+import pytest
+from support.refusals import check_refused_unpaid
+
+from sqlpriv.session.session import Session
+from suites.run import EPSILON
+from suites.vault import make_vault, plain_duckdb
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+    path = make_vault(tmp_path_factory.mktemp("types") / "people.duckdb")
+    with Session(path, principal="types") as session:
+        session.execute(f"SET privacy_epsilon = {EPSILON}")
+        yield session
+
+
+@pytest.fixture(scope="module")
+def plain() -> Iterator[duckdb.DuckDBPyConnection]:
+    with plain_duckdb() as connection:
+        yield connection
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT k, COUNT(*) AS n FROM (SELECT u1 + 1::UTINYINT AS k FROM odd WHERE u1 < 9) "
+        "GROUP BY k",
+        "SELECT k, COUNT(*) AS n FROM (SELECT 1::TINYINT AS k FROM odd) GROUP BY k",
+        "SELECT k, COUNT(*) AS n FROM (SELECT age + 1 AS k FROM people) GROUP BY k",
+        "SELECT k, COUNT(*) AS n FROM (SELECT round(rate, 1) AS k FROM odd) GROUP BY k",
+        "SELECT MIN(k) AS m FROM (SELECT ward::SMALLINT AS k FROM visits)",
+        "SELECT k, COUNT(*) AS n FROM (SELECT unnest([qty, pid]) AS k FROM sales) GROUP BY k",
+        "SELECT k, COUNT(*) AS n FROM (SELECT u1 AS k FROM odd UNION ALL SELECT u2 FROM odd) "
+        "GROUP BY k",
+        "SELECT k, COUNT(*) AS n FROM events, (VALUES (1), (NULL)) AS v (k) GROUP BY k",
+        "SELECT n, COUNT(*) AS m FROM "
+        "(SELECT person, COUNT(*)::INTEGER AS n FROM visits GROUP BY person) GROUP BY n",
+        "SELECT g, COUNT(v.id) FROM generate_series(0, 3) AS t (g) LEFT JOIN visits v ON ward = g "
+        "GROUP BY g",
+        "SELECT g, SUM(v.ward) FROM (SELECT unnest(range(1, 5)) AS g) AS t "
+        "LEFT JOIN visits v ON v.ward = g GROUP BY g",
+        "SELECT string_agg(DISTINCT country, ', ' ORDER BY country) FROM customers",
+        "SELECT MEDIAN(abs(hours - (SELECT MEDIAN(hours) FROM people))) AS m FROM people",
+        "SELECT SUM(fee - (SELECT AVG(fee) FROM sources)) AS s FROM events "
+        "JOIN sources USING (source)",
+    ],
+)
+def test_columns_are_duckdbs(
+    session: Session, plain: duckdb.DuckDBPyConnection, statement: str
+) -> None:
+    expected = plain.sql(statement).to_arrow_table().schema
+    table = session.execute(statement).table
+    assert table is not None
+    assert [str(field.type) for field in table.schema] == [str(field.type) for field in expected]
+    assert [name.lower() for name in table.column_names] == [x.lower() for x in expected.names]
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("SELECT z.ward, SUM(COUNT(*)) OVER () FROM visits GROUP BY ward", '"z" is not the table'),
+        (
+            "SELECT p.ward, SUM(COUNT(*)) OVER () FROM visits v JOIN people p ON p.id = v.person "
+            "GROUP BY ward",
+            'no column "p.ward"',
+        ),
+        ("SELECT MAD(age) FROM people", "write MEDIAN"),
+    ],
+)
+def test_what_duckdb_refuses_is_no_answer(session: Session, statement: str, message: str) -> None:
+    """A key was named by any table in front of it, where a window parted the statement."""
+    check_refused_unpaid(session, statement, message)

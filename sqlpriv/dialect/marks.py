@@ -88,11 +88,6 @@ def row_count() -> exp.Expr:
     return duckdb_call("count", exp.Star())
 
 
-def as_day(node: exp.Expr) -> exp.Expr:
-    """Returns CAST(node AS DATE)."""
-    return exp.Cast(this=node, to=exp.DataType(this=exp.DType.DATE))
-
-
 def duckdb_text(tree: exp.Expr) -> str:
     """Returns a tree as DuckDB's SQL, without marks and without clauses of ours."""
     own = tree.transform(_without_marks)  # a copy, which the generator may change

@@ -70,7 +70,7 @@ def bind(tokens: Sequence[Token], parameters: Parameters) -> Binding:
     if expected != len(values):
         raise ProgrammingError(
             f"the statement has {_count_text(expected)}, "
-            f"{len(values) or 'none'} {_were(len(values))} given"
+            f"{len(values) or 'none'} {'was' if len(values) <= 1 else 'were'} given"
         )
     return Binding({mark.start: values[n - 1] for mark, n in zip(marks, numbers, strict=True)})
 
@@ -124,10 +124,6 @@ def _by_name(marks: Sequence[Token], parameters: Mapping[str, object]) -> Bindin
 
 def _count_text(number: int) -> str:
     return f"{number or 'no'} parameter{'' if number == 1 else 's'}"
-
-
-def _were(number: int) -> str:
-    return "was" if number <= 1 else "were"
 
 
 def _name_list(names: Sequence[str] | set[str]) -> str:

@@ -22,11 +22,13 @@ from sqlpriv.dialect.common_tables import query_in_from, with_of_used
 from sqlpriv.dialect.division.row_sets import subquery_of
 from sqlpriv.dialect.division.terms.parts import NotDivisible, own_nodes, stored_tables
 from sqlpriv.dialect.division.terms.stored_tables import Rows, StoredTables
-from sqlpriv.dialect.marks import as_day, duckdb_text, function_name
+from sqlpriv.dialect.marks import duckdb_text, function_name
 from sqlpriv.statements.keywords import words
 from sqlpriv.system.row_order import in_one_order
 
 _SHAPING = ("group", "having", "distinct", "limit", "offset", "qualify")
+MOST = 1_000
+"""Rows that are written."""
 _OF_ROWS = (exp.From, exp.Join, exp.CTE, exp.SetOperation, exp.Exists, exp.Subquery, exp.Lateral)
 """What a query in parentheses gives rows to."""
 _AGGREGATES = words("count sum avg min max median mode count_if stddev any_value first last")
@@ -69,9 +71,10 @@ def _public_answer(query: exp.Expr, tables: StoredTables) -> Rows | None:
     if not isinstance(query, exp.Select) or tables.reads_private(query):
         return None
     try:
-        return run_public(query.copy(), query, tables)
+        answer = run_public(query.copy(), query, tables)
     except NotDivisible:
         return None
+    return answer if answer is not None and len(answer[1]) <= MOST else None
 
 
 def run_public(query: exp.Select, place: exp.Expr, tables: StoredTables) -> Rows | None:
@@ -116,7 +119,7 @@ def _literal(value: Any) -> exp.Expr | None:
         case dt.datetime() if value.tzinfo is None:
             return exp.cast(exp.Literal.string(value.isoformat(" ")), "TIMESTAMP")
         case dt.date() if not isinstance(value, dt.datetime):
-            return as_day(exp.Literal.string(value.isoformat()))
+            return exp.cast(exp.Literal.string(value.isoformat()), "DATE")
     return None
 
 

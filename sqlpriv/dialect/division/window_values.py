@@ -80,7 +80,7 @@ class OrderedRows:
         if name in _RANKS and len(args) == (name == "ntile"):
             return self._rank(name, args)
         first, descends = self.order[0]
-        if name in _OF_OTHER_ROWS and args and not _same(args[0], first):
+        if name in _OF_OTHER_ROWS and args and text_of(args[0]) != text_of(first):
             raise Refused(
                 f"{name.upper()} inside a unit gives what ORDER BY begins with", hint=_BY_NUMBER
             )
@@ -199,10 +199,6 @@ def of_row(node: exp.Expr, table: str) -> exp.Expr:
         return part
 
     return node.copy().transform(qualify)
-
-
-def _same(one: exp.Expr, other: exp.Expr) -> bool:
-    return text_of(one) == text_of(other)
 
 
 def text_of(node: exp.Expr) -> str:

@@ -13,7 +13,7 @@ from sqlpriv.dialect.foreign.text_casts import CONVERSIONS, write_text_cast
 from sqlpriv.dialect.foreign.tree_rewriter import TreeRewriter
 from sqlpriv.dialect.foreign.value_kinds import LOOSE, NUMERIC, is_fractional, is_whole
 from sqlpriv.dialect.foreign.writers.moment_writers import UNITS, interval_of, unit_word
-from sqlpriv.dialect.marks import MARK, as_day, duckdb_call, function_name, marked_name
+from sqlpriv.dialect.marks import MARK, duckdb_call, function_name, marked_name
 from sqlpriv.dialect.tokens import Kind
 from sqlpriv.errors import meant_among
 from sqlpriv.statements.keywords import REAL_AVERAGE, SAME_REAL, SAME_TEXT, WHOLE_AVERAGE
@@ -128,7 +128,7 @@ def write_extract(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     rewriter.check_arguments(node, "this expression")
     part = str(node.this.name).lower()
     if part == "date" and rewriter.dialect == "bigquery":
-        return as_day(node.args["expression"])
+        return exp.cast(node.args["expression"], "DATE")
     if part not in names.PARTS_OF_EXTRACT[rewriter.dialect]:
         function = rewriter.functions.get(part)
         written = function([node.args["expression"]]) if part in _PARTS and function else None

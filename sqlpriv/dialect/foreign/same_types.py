@@ -97,6 +97,10 @@ def write_cast(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
         return node
     if kind is exp.DType.INTERVAL:
         return exp.Interval(this=arg.unnest())
+    if kind is exp.DType.SMALLDATETIME:  # to the minute
+        half = exp.Interval(this=exp.Literal.string("30"), unit=exp.Var(this="second"))
+        moment = exp.Add(this=exp.cast(arg, "TIMESTAMP"), expression=half)
+        return duckdb_call("date_trunc", exp.Literal.string("minute"), moment)
     if kind is exp.DType.DATE and rewriter.dialect == "oracle" and not isinstance(arg, exp.Literal):
         message = "a DATE has a time of day in oracle"
         raise rewriter.refuse(node, message, "write TRUNC(x) for the day of x")
@@ -166,6 +170,8 @@ def write_data_type(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
         return exp.DataType(this=exp.DType.DECIMAL, expressions=digits)
     if kind is exp.DType.INTERVAL and _is_of_literal(node) and rewriter.dialect == "postgres":
         return node  # '1 month'::interval
+    if kind is exp.DType.SMALLDATETIME and rewriter.dialect == "tsql":
+        return node
     if kind is exp.DType.TIMESTAMPTZ and rewriter.dialect in _ZONED:
         return node  # moments are read in UTC, and so a server's clients are told
     if kind is exp.DType.FLOAT and rewriter.dialect in _WIDE_FLOAT:

@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from sqlpriv.dialect.foreign.value_kinds import MAYBE_WHOLE, WHOLE_TYPES, dtype, is_whole
 from sqlpriv.dialect.foreign.writers.function_writers import Arguments, Writer, is_number
-from sqlpriv.dialect.marks import as_day, duckdb_call, function_name
+from sqlpriv.dialect.marks import duckdb_call, function_name
 from sqlpriv.statements.keywords import SAME_TEXT
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def moment_in_style(text: str, style: str, kind: exp.DType | None) -> exp.Expr |
         except ValueError:
             continue
         if kind is exp.DType.DATE:
-            return as_day(exp.Literal.string(moment.date().isoformat()))
+            return exp.cast(exp.Literal.string(moment.date().isoformat()), "DATE")
         return exp.cast(exp.Literal.string(moment.isoformat(" ")), "TIMESTAMP")
     return None
 

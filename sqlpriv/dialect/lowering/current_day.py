@@ -55,7 +55,8 @@ def day_of_now(moment: Glot) -> Glot | None:
         within = within.this
     if not is_now(within):
         return None
-    today = _current_date(within)
+    today = exp.CurrentDate()
+    today.meta.update(within.meta)
     while isinstance(within.parent, exp.Cast):
         within = within.parent
     if within is moment:
@@ -70,12 +71,6 @@ def is_now(node: Glot) -> bool:
         return is_now(node.this)
     is_call = function_name(node) in _NOW and not node.expressions
     return is_call or (isinstance(node, exp.CurrentTimestamp) and not node.args.get("this"))
-
-
-def _current_date(now: Glot) -> Glot:
-    today = exp.CurrentDate()
-    today.meta.update(now.meta)
-    return today
 
 
 def _is_of_days(moved_by: Glot) -> bool:

@@ -75,14 +75,11 @@ def _join(queries: QueryLowering, left: t.Source, join: Glot, at: int) -> t.Sour
     if kind == "cross" and (on is not None or using):
         raise queries.nodes.cannot(join)
     lowered = queries.nodes.expression(on) if on is not None else None
-    columns = tuple(_column_name(queries, x) for x in using or ())
+    columns = tuple(
+        queries.nodes.name(x.this if isinstance(x, exp.Column) and not x.table else x)
+        for x in using or ()
+    )
     return t.Joined(left, right, kind, lowered, columns, token.pos)
-
-
-def _column_name(queries: QueryLowering, node: Glot) -> str:
-    if isinstance(node, exp.Column) and node.args.get("table") is None:
-        node = node.this
-    return queries.nodes.name(node)
 
 
 def _primary(queries: QueryLowering, node: Glot) -> t.Source:

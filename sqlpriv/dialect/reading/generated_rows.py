@@ -85,30 +85,22 @@ def _lateral_rows(lateral: exp.Expr) -> exp.Values | None:
         return None
     if isinstance(inside, exp.Values) and isinstance(lateral, exp.Lateral):
         return exp.Values(expressions=inside.expressions, alias=alias.copy())
-    if has_outputs_alone(inside):
-        return _unnested_rows(inside.expressions, alias)
-    name = function_name(source)
-    values = _list_values(source.expressions[0]) if name and len(source.expressions) == 1 else None
+    name, arguments = function_name(source), source.expressions
+    values = _list_values(arguments[0]) if name and len(arguments) == 1 else None
+    is_unnest = has_outputs_alone(inside) and len(inside.expressions) == 1
+    values = _unnested_values(inside.expressions[0].unalias()) if is_unnest else values
     if values is None or not alias.args.get("this"):
         return None
     columns = [column.copy() for column in alias.columns]
     rows = [[value] for value in values]
-    if name == "flatten":
+    if is_unnest:
+        columns = columns or [exp.to_identifier(inside.expressions[0].alias or "unnest")]
+    elif name == "flatten":
         columns = [exp.to_identifier("index"), exp.to_identifier("value")]
         rows = [[exp.Literal.number(at), value] for at, value in enumerate(values)]
     elif name != "explode" or len(columns) > 1:
         return None
     return _table_of(rows, alias.this, columns or [exp.to_identifier("col")])
-
-
-def _unnested_rows(outputs: Sequence[exp.Expr], alias: exp.TableAlias) -> exp.Values | None:
-    """Returns the rows of `SELECT unnest([a, b]) AS x`, one list; None of other outputs."""
-    values = _unnested_values(outputs[0].unalias()) if len(outputs) == 1 else None
-    if values is None or not alias.args.get("this"):
-        return None
-    columns = [column.copy() for column in alias.columns]
-    columns = columns or [exp.to_identifier(outputs[0].alias or "unnest")]
-    return _table_of([[value] for value in values], alias.this, columns)
 
 
 def _table_of(

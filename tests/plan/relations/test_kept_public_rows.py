@@ -83,7 +83,7 @@ def test_public_rows_that_private_ones_pick_are_counted(owner: Session) -> None:
     assert answer is not None
     assert answer.column("n").to_pylist() == [2]
     spent = owner.execute("SHOW PRIVACY BUDGET").table
-    with pytest.raises(ProgrammingError, match='"p" not found'):
+    with pytest.raises(ProgrammingError, match='no table "p" in FROM'):
         owner.execute(f"SELECT WITH DIFFERENTIAL_PRIVACY COUNT(p.id) AS n {semi}")
     assert owner.execute("SHOW PRIVACY BUDGET").table == spent
 

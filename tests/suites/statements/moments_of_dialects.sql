@@ -118,4 +118,20 @@ SELECT day + 1 AS a, day - 2 AS b, day + INTERVAL 1 MONTH AS c, COUNT(*) AS n FR
 -- snowflake
 SELECT TRUNC(day, 'month') AS m, COUNT(*) AS n FROM stays WHERE day >= TRY_CAST('2023-01-15' AS DATE) GROUP BY m HAVING n > 0
 -- plain
-SELECT date_trunc('month', day) AS m, COUNT(*) AS n FROM stays WHERE day >= '2023-01-15' GROUP BY m
+SELECT date_trunc('month', day) AS m, COUNT(*) AS n FROM stays WHERE day >= '2023-01-15' GROUP BY m;
+-- mysql
+SELECT COUNT(*) AS n FROM events WHERE seen_at >= '2024-03-01 00:00:00' AND seen_at < DATE_ADD('2024-03-01 00:00:00', INTERVAL 1 DAY)
+-- plain
+SELECT COUNT(*) FROM events WHERE seen_at::DATE = DATE '2024-03-01';
+-- bigquery
+SELECT COUNT(*) AS n FROM events WHERE seen_at < DATETIME_ADD('2024-03-01T00:00:00', INTERVAL 6 HOUR)
+-- plain
+SELECT COUNT(*) FROM events WHERE seen_at < TIMESTAMP '2024-03-01 06:00:00';
+-- tsql
+SELECT CAST(arrived AS SMALLDATETIME) AS m, COUNT(*) AS n FROM stays WHERE arrived < '2023-01-01 12:00:00' GROUP BY CAST(arrived AS SMALLDATETIME) HAVING COUNT(*) > 0
+-- plain
+SELECT date_trunc('minute', arrived + INTERVAL 30 SECOND), COUNT(*) FROM stays WHERE arrived < '2023-01-01 12:00:00' GROUP BY 1;
+-- tsql
+SELECT COUNT(*) AS n FROM logins WHERE CONVERT(smalldatetime, seen) < '2024-01-01 00:00:00'
+-- plain
+SELECT COUNT(*) FROM logins WHERE date_trunc('minute', seen + INTERVAL 30 SECOND) < TIMESTAMP '2024-01-01 00:00:00';

@@ -75,7 +75,10 @@ def write_averages_in_place(select: exp.Select, join: exp.Join, tables: StoredTa
         name = column_name(item)
         if any(map(is_aggregate, own_nodes(item))):
             value = item.unalias()
-            if side and not _is_null_of_no_rows(value):
+            is_null = is_aggregate(call_of(value)) and (
+                function_name(call_of(value)) in _NULL_OF_NO_ROWS  # where there are no rows
+            )
+            if side and not is_null:
                 raise NotDivisible("a number where there is no group")
             values[name] = _of_key(query, table, value, keys, equal)
         elif not side:
@@ -126,12 +129,6 @@ def _are_of(columns: list[exp.Column], select: exp.Select, table: exp.Table) -> 
     owner = owners.get(columns[0].table.lower())
     of_one = len({column.table.lower() for column in columns}) == 1
     return of_one and is_stored_table(owner) and bare_name(owner) == bare_name(table)
-
-
-def _is_null_of_no_rows(value: exp.Expr) -> bool:
-    """Returns whether an output is one aggregate that is NULL where there are no rows."""
-    call = call_of(value)
-    return is_aggregate(call) and function_name(call) in _NULL_OF_NO_ROWS
 
 
 def _of_key(

@@ -75,7 +75,8 @@ def write_top_groups(select: exp.Select, join: exp.Join, tables: StoredTables) -
     if len(keys) != 1 or pairs[0][2]:
         raise NotDivisible("several keys, or one that may be NULL")
     ((name, outer),) = keys.items()
-    listed = _membership(join, name, outer)
+    first_keys = exp.select(exp.column(name, quoted=True)).from_(join.this.copy())
+    listed = exp.In(this=outer.copy(), query=exp.Subquery(this=first_keys))
     if join.side:  # NULL where the row meets no group
         value: exp.Expr = exp.Case(ifs=[exp.If(this=listed, true=outer.copy())])
         write_values(select, join, sides.alias, {name: value}, names_of_spine(sides), [])
@@ -130,9 +131,3 @@ def _equality(test: exp.Expr) -> tuple[exp.Binary, bool]:
             if {common_text(part.this) for part in tests} == set(map(common_text, parts)):
                 return equal, True
     raise NotDivisible("other than equal keys")
-
-
-def _membership(join: exp.Join, name: str, outer: exp.Expr) -> exp.Expr:
-    """Returns `outer IN (SELECT key FROM the first groups)`."""
-    query = exp.select(exp.column(name, quoted=True)).from_(join.this.copy())
-    return exp.In(this=outer.copy(), query=exp.Subquery(this=query))

@@ -110,15 +110,12 @@ def written_rows_of(source: exp.Expr) -> WrittenRows | None:
     rows = [list(row.expressions) for row in source.expressions if isinstance(row, exp.Tuple)]
     width = len(rows[0]) if rows else 0
     columns = [*map(str.lower, names), *(f"col{i}" for i in range(len(names), width))]
-    plain = not any(map(_takes_rows, (x for row in rows for value in row for x in value.walk())))
+    parts = [x for row in rows for value in row for x in value.walk()]
+    takes_rows = any(isinstance(x, exp.Query | exp.Window | exp.Explode) for x in parts)
+    plain = not takes_rows and not any(map(is_aggregate, parts))
     if not rows or len(names) > width or any(len(row) != width for row in rows) or not plain:
         return None
     return WrittenRows(alias, columns, rows)
-
-
-def _takes_rows(node: exp.Expr) -> bool:
-    """Returns whether an expression is of several rows, and no value of one."""
-    return isinstance(node, exp.Query | exp.Window | exp.Explode) or is_aggregate(node)
 
 
 def _united_rows(union: exp.Expr) -> exp.Values | None:

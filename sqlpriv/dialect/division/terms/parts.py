@@ -27,7 +27,8 @@ def pivot_parts(pivot: exp.Pivot) -> tuple[exp.Select, list[exp.Expr]]:
     using = pivot.args.get("using") or []
     if group is None or not using or not isinstance(source, exp.Table | exp.Subquery):
         raise NotDivisible("PIVOT over private rows without GROUP BY")
-    keys = [*group.expressions, *map(_pivoted_key, pivot.expressions)]
+    pivoted = (on.this if isinstance(on, exp.In) else on for on in pivot.expressions)
+    keys: list[exp.Expr] = [*group.expressions, *pivoted]  # x of `ON x IN ('a', 'b')`
     titles = [key if isinstance(key, exp.Column) else None for key in keys]
     values = [item.unalias() for item in using]
     outputs = [exp.alias_(v.copy(), f"value{i}", quoted=True) for i, v in enumerate(values)]
@@ -46,12 +47,6 @@ def pivot_parts(pivot: exp.Pivot) -> tuple[exp.Select, list[exp.Expr]]:
         title = item.alias if isinstance(item, exp.Alias) else ""
         firsts.append(exp.alias_(column, title, quoted=True) if title else column)
     return select.group_by(*by), firsts
-
-
-def _pivoted_key(on: exp.Expr) -> exp.Expr:
-    """Returns what PIVOT makes columns of: x of `ON x IN ('a', 'b')`."""
-    key: exp.Expr = on.this if isinstance(on, exp.In) else on
-    return key
 
 
 def stored_tables(tail: exp.Expr) -> Iterator[str]:

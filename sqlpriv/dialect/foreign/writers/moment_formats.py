@@ -17,7 +17,7 @@ from sqlpriv.dialect.foreign.writers.function_writers import (
     joined_texts,
     parenthesize,
 )
-from sqlpriv.dialect.marks import as_day, duckdb_call, function_name
+from sqlpriv.dialect.marks import duckdb_call, function_name
 
 _COMMON = "%Y=%Y %y=%y %m=%m %d=%d %H=%H %I=%I %S=%S %p=%p %j=%j %b=%b %a=%a %T=%H:%M:%S %%=%%"
 _WORDS = {
@@ -128,7 +128,7 @@ def day_of_text(dialect: str, *, format_first: bool = False) -> Writer:
 
     def write(args: Arguments) -> exp.Expr | None:
         if len(args) == 1 and dialect in ("snowflake", "spark"):
-            return as_day(args[0])
+            return exp.cast(args[0], "DATE")
         if len(args) != 2:
             return None
         value, form = reversed(args) if format_first else args
@@ -137,9 +137,9 @@ def day_of_text(dialect: str, *, format_first: bool = False) -> Writer:
         # a name is read in any case
         written = strftime_format(dialect, str(form.this).replace("MON", "Mon"))
         if _writes_days(value) and written == "%Y-%m-%d":
-            return as_day(value)
+            return exp.cast(value, "DATE")
         moment = _moment_of(value, written)
-        return as_day(exp.Literal.string(moment.date().isoformat())) if moment else None
+        return exp.cast(exp.Literal.string(moment.date().isoformat()), "DATE") if moment else None
 
     return write
 

@@ -7,9 +7,10 @@ import re
 from sqlglot import exp
 
 from sqlpriv.dialect.foreign.writers.function_writers import Arguments, Writer
-from sqlpriv.dialect.marks import as_day, duckdb_call, function_name
+from sqlpriv.dialect.marks import duckdb_call, function_name
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+_MOMENT = re.compile(rf"{_DAY.pattern}[ T]\d{{2}}:\d{{2}}(:\d{{2}}(\.\d{{1,6}})?)?")
 PARTS = frozenset({"year", "quarter", "month", "day", "hour", "minute"})
 """Parts of dates that every dialect counts alike."""
 UNITS = frozenset({"year", "quarter", "month", "day", "week", "hour", "minute", "second"})
@@ -47,9 +48,11 @@ def interval_of(size: exp.Expr, unit: str) -> exp.Expr:
 
 
 def with_days_read(node: exp.Expr) -> exp.Expr:
-    """Returns a day that is written as a text, '2023-06-30', as a date; anything else as it is."""
-    is_day = isinstance(node, exp.Literal) and node.is_string and _DAY.fullmatch(str(node.this))
-    return as_day(node) if is_day else node
+    """Returns a day or a moment that is written as a text, '2023-06-30', as a DATE or a TIMESTAMP;
+    anything else as it is."""
+    text = str(node.this) if isinstance(node, exp.Literal) and node.is_string else ""
+    kind = "DATE" if _DAY.fullmatch(text) else "TIMESTAMP" if _MOMENT.fullmatch(text) else ""
+    return exp.cast(node, kind) if kind else node
 
 
 def beginning_of_unit(args: Arguments) -> exp.Expr | None:
@@ -126,8 +129,8 @@ def day_of_week(*, before: bool) -> Writer:
         place = _MONDAY_FIRST.index(name)
         days = (place + 1, place) if before else (place, place + 7)
         back, on = (interval_of(exp.Literal.number(number), "day") for number in days)
-        earlier = exp.Sub(this=as_day(args[0]), expression=back)
+        earlier = exp.Sub(this=exp.cast(args[0], "DATE"), expression=back)
         week = duckdb_call("date_trunc", exp.Literal.string("week"), earlier)
-        return as_day(exp.Paren(this=exp.Add(this=week, expression=on)))
+        return exp.cast(exp.Paren(this=exp.Add(this=week, expression=on)), "DATE")
 
     return write

@@ -34,15 +34,13 @@ from sqlpriv.answer.interval_notes import division_notes, few_stated_notes, inte
 from sqlpriv.answer.moments import Moments
 from sqlpriv.answer.outputs.cell_engine import (
     POSITION,
-    TABLE,
     engine_of_cells,
     evaluate_outputs,
     evaluate_where_possible,
     marks_of_sums,
-    refuse_never_computable,
-    rehearsed_cells,
+    rehearse_outputs,
 )
-from sqlpriv.answer.outputs.named_outputs import are_named, named_columns
+from sqlpriv.answer.outputs.named_outputs import are_named, named_columns, shown_cells
 from sqlpriv.answer.shared_noise import shift_columns, tells_shifts
 from sqlpriv.answer.stratum_weights import align_weights
 from sqlpriv.errors import DataError, Refused
@@ -101,15 +99,8 @@ def rehearse(plan: Plan, weights: pa.Table | None) -> pa.Schema:
     if are_named(output):
         rows = named_columns(nothing, output, [], marks_of_sums(output))
         return _answer_of(rows, output, []).table.schema
-    with engine_of_cells(rehearsed_cells(nothing, output)) as engine:
-        try:
-            rows = evaluate_outputs(engine, output, [])
-        except Refused:
-            engine.register(TABLE, nothing)
-            rows = evaluate_outputs(engine, output, [])  # what cannot be bound is refused
-            engine.register(TABLE, rehearsed_cells(nothing, output))
-            refuse_never_computable(engine, output)
-    return _answer_of(rows.slice(0, 0), output, []).table.schema  # other numbers fit the types
+    rows = rehearse_outputs(nothing, output)
+    return _answer_of(rows, output, []).table.schema  # other numbers fit the types
 
 
 def answer(
@@ -164,7 +155,8 @@ def _evaluate_with_halves(
     """Returns the outputs' columns over the cells, the outputs whose half-widths are there, and
     sentences on what cannot be computed."""
     if are_named(output):
-        return named_columns(cells, output, halves, marks_of_sums(output)), halves, ()
+        cells_to_show = shown_cells(cells, output)
+        return named_columns(cells_to_show, output, halves, marks_of_sums(output)), halves, ()
     with engine_of_cells(cells) as engine:
         for widths in (halves, []):  # an error may lie in the interval's ends
             try:

@@ -128,8 +128,10 @@ LOOKS = {
     ],
     "SELECT (k.keys).x, k.n FROM (SELECT (information_schema._pg_expandarray(i.indkey)).n AS n,"
     " information_schema._pg_expandarray(i.indkey) AS keys FROM pg_index i) k": [(1, 1)],
-    # as JDBC tells rights on columns: NULL would be an owner's, to write as well
-    "SELECT DISTINCT attacl FROM pg_attribute WHERE attrelid = 'people'::regclass": [([],)],
+    # as psql's \dp and JDBC tell rights on columns: NULL would be an owner's, to write as well
+    "SELECT DISTINCT attacl FROM pg_attribute WHERE attrelid = 'people'::regclass": [
+        (["ada=r/owner"],)
+    ],
     # types that no column has, which Ruby and Npgsql look for
     "SELECT typname, typarray, typinput FROM pg_type WHERE oid IN (869, 3802) ORDER BY oid": [
         ("inet", 1041, "inet_in"),

@@ -5,11 +5,13 @@
 INSERT INTO attributes SELECT indexrelid, attname, atttypid, place, false, atttypmod FROM (SELECT indexrelid, indrelid,
     unnest(indkey) AS number, generate_subscripts(indkey, 1) AS place FROM indexes) i
     JOIN attributes a ON a.attrelid = indrelid AND a.attnum = number;
+SET VARIABLE acl = [CASE WHEN regexp_full_match(getvariable('principal'), '\w+')
+    THEN getvariable('principal') ELSE '"' || replace(getvariable('principal'), '"', '""') || '"' END || '=r/owner'];
 INSERT INTO pg_attribute BY NAME SELECT attrelid, attname, atttypid, attnum, attnotnull, atttypmod,
     coalesce(typlen, -1) AS attlen, 0 AS attndims, -1 AS attcacheoff, coalesce(typlen BETWEEN 1 AND 8, false) AS attbyval,
     'i' AS attalign, false AS atthasdef, false AS attisdropped, false AS atthasmissing, true AS attislocal, 0 AS attinhcount,
     0 AS attcollation, '' AS attidentity, '' AS attgenerated, 'p' AS attstorage, '' AS attcompression, -1 AS attstattarget,
-    []::VARCHAR[] AS attacl -- JDBC takes NULL for all rights of an owner
+    getvariable('acl') AS attacl -- JDBC takes NULL for all rights of an owner
     FROM attributes LEFT JOIN types ON types.oid = atttypid ORDER BY attrelid, attnum;
 INSERT INTO pg_class BY NAME SELECT oid, relname, relnamespace, relkind, relnatts,
     CASE relkind WHEN 'r' THEN oid + 50_000 ELSE 0 END AS reltype, 0 AS reloftype, 10 AS relowner,
@@ -19,8 +21,7 @@ INSERT INTO pg_class BY NAME SELECT oid, relname, relnamespace, relkind, relnatt
     oid IN (SELECT unnest([conrelid, confrelid]) FROM constraints WHERE contype = 'f') AS relhastriggers,
     false AS relhassubclass, false AS relrowsecurity, false AS relforcerowsecurity, true AS relispopulated,
     'd' AS relreplident, false AS relispartition, 0 AS relrewrite, false AS relhasoids,
-    CASE relkind WHEN 'r' THEN [CASE WHEN regexp_full_match(getvariable('principal'), '\w+')
-        THEN getvariable('principal') ELSE '"' || replace(getvariable('principal'), '"', '""') || '"' END || '=r/owner'] END AS relacl FROM classes;
+    CASE relkind WHEN 'r' THEN getvariable('acl') END AS relacl FROM classes;
 INSERT INTO pg_constraint BY NAME SELECT * EXCLUDE (condef), 0 AS contypid, 0 AS conparentid, false AS condeferrable,
     false AS condeferred, true AS convalidated, CASE contype WHEN 'f' THEN 'a' ELSE ' ' END AS confupdtype,
     CASE contype WHEN 'f' THEN 'a' ELSE ' ' END AS confdeltype, CASE contype WHEN 'f' THEN 's' ELSE ' ' END AS confmatchtype,

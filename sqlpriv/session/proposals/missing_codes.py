@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlpriv.kernel.sql.quoting import name
-from sqlpriv.session.proposals.table_profiles import FLOATS, ColumnProfile, Fetch
+from sqlpriv.session.proposals.table_profiles import ColumnProfile, Fetch, end_condition
 
 _CODE = re.compile(r"-?([7-9]|([789])\2+|9+[78])(\.0+)?|-[1-9](\.0+)?|-?9{2,}\.9+")
 """Numbers that questionnaires and files write for no answer: 99, 998, 8888, -1, 99.9."""
 _CODE_DAYS = re.compile(
-    r"((9999|2999|2099)-12-31|(9999|3000)-01-01|(0001|1[789]00|1970)-01-01)( 00:00:00)?"
+    r"((9999|2999|2099)-12-31|(9999|3000)-01-01|(1[789]00|1970)-01-01)( 00:00:00)?"
 )
 """Days that programs write for none: the last of a calendar, the first of a century or clock."""
 _FEWEST = 5
@@ -67,8 +67,8 @@ def find_missing_codes(fetch: Fetch, table: str, column: ColumnProfile) -> Missi
     ):
         return None
     c = name(column.name)
-    present = f"NOT isnan({c})" if column.type in FLOATS else f"{c} IS NOT NULL"
-    counts = f"SELECT {c}, count(*) FROM {name(table)} WHERE {present} GROUP BY 1 ORDER BY 1"
+    condition = end_condition(c, column.type)
+    counts = f"SELECT {c}, count(*) FROM {name(table)} WHERE {condition} GROUP BY 1 ORDER BY 1"
     low, high = (
         fetch(f"{counts} {order} LIMIT {_MOST_CODES + _NEIGHBOURS}") for order in ("ASC", "DESC")
     )

@@ -21,6 +21,7 @@ from sqlpriv.session.proposals.table_profiles import (
     ColumnProfile,
     Fetch,
     TableProfile,
+    end_condition,
     is_code_list,
     is_ordered,
     profile_table,
@@ -178,7 +179,7 @@ def _domain_lines(fetch: Fetch, table: str, column: ColumnProfile) -> list[str]:
     altered = f"{written_name(table)} ALTER COLUMN {written_name(column.name)}"
     alter = f"ALTER TABLE {altered} SET PRIVACY DOMAIN"
     nulls = column.present < column.rows
-    if not column.distinct and is_ordered(column.type):
+    if column.least is None and is_ordered(column.type):
         return [f"-- {column.name}: no row has a value, no domain"]
     if not is_ordered(column.type):
         return [f"-- {column.name}: {column.type}, no domain"]
@@ -235,7 +236,6 @@ def _codes_remark(table: str, column: str, codes: MissingCodes | None, then: str
 def _levels(fetch: Fetch, table: str, column: ColumnProfile) -> list[tuple[Any, int]]:
     """Returns each value of a column, as a literal or None, and how many rows hold it."""
     c = name(column.name)
-    rows = fetch(
-        f"SELECT {c}, count(*) FROM {name(table)} WHERE {c} IS NOT NULL GROUP BY 1 ORDER BY 1"
-    )
+    condition = end_condition(c, column.type)
+    rows = fetch(f"SELECT {c}, count(*) FROM {name(table)} WHERE {condition} GROUP BY 1 ORDER BY 1")
     return [(value_literal(value), n) for value, n in rows]

@@ -80,7 +80,7 @@ class ColumnProfile:
 
     Attributes:
         distinct: How many different values there are, NULL not counted.
-        least, greatest: NULL and NaN not counted; None where there is nothing else.
+        least, greatest: Of the values that can be ends (`end_condition`); None where none is.
     """
 
     name: str
@@ -215,7 +215,8 @@ def profile_table(fetch: Fetch, table: str) -> TableProfile:
     for column, of_type in columns:
         c = name(column)
         value = f"CASE WHEN isnan({c}) THEN NULL ELSE {c} END" if of_type in FLOATS else c
-        ends = f"min({value}), max({value})" if is_ordered(of_type) else "NULL, NULL"
+        end = f"CASE WHEN {end_condition(c, of_type)} THEN {c} END"
+        ends = f"min({end}), max({end})" if is_ordered(of_type) else "NULL, NULL"
         sums.append(f"count({value}), count(DISTINCT {value}), {ends}")
     ((rows,),) = fetch(f"SELECT count(*) FROM {name(table)}")
     numbers: list[Any] = []
@@ -267,6 +268,21 @@ def whole_identifiers(fetch: Fetch, table: str) -> list[WholeNumbers]:
 def is_ordered(of_type: str) -> bool:
     """Returns whether values of a type have a least and a greatest one."""
     return not any(mark in of_type for mark in ("[", "STRUCT", "MAP", "UNION", "BLOB", "JSON"))
+
+
+def end_condition(column: str, of_type: str) -> str:
+    """Returns a condition, as SQL, of the values that an end can be: no NULL, NaN or infinity, and
+    no moment before the year 1 or after the year 9999, which Python does not hold.
+
+    Args:
+        column: The column, as SQL.
+        of_type: Its type.
+    """
+    if of_type in FLOATS:
+        return f"isfinite({column})"
+    if of_type.startswith(("DATE", "TIMESTAMP")):
+        return f"{column} >= '0001-01-02' AND {column} < '9999-12-31 23:59:59'::TIMESTAMP"
+    return f"{column} IS NOT NULL"
 
 
 def is_code_list(profile: TableProfile) -> bool:

@@ -94,6 +94,31 @@ def test_with_codes_made_null_the_mean_is_that_of_the_others(tmp_path: Path) -> 
     assert abs(mean - 30) < 3  # the plain mean with 999 is 127
 
 
+@pytest.mark.parametrize(
+    ("value", "domain"),
+    [
+        ("'infinity'::DATE", "DATE '2000-01-01', DATE '2002-12-31'"),
+        ("DATE '0044-03-15 (BC)'", "DATE '2000-01-01', DATE '2002-12-31'"),
+        (
+            "'-infinity'::TIMESTAMP",
+            "TIMESTAMP '2000-01-01 00:00:00', TIMESTAMP '2003-01-01 00:00:00'",
+        ),
+        ("'inf'::DOUBLE", "0, 100"),
+    ],
+)
+def test_values_that_are_no_ends(tmp_path: Path, value: str, domain: str) -> None:
+    """A date that Python does not hold was a traceback, and infinity made the ends 0 and -0."""
+    others = "i % 90" if "DOUBLE" in value else "DATE '2000-01-01' + (i % 900)::INTEGER"
+    lines = lines_of(tmp_path, f"if(i % 7 = 0, {value}, {others}) AS x")
+    assert f"ALTER TABLE people ALTER COLUMN x SET PRIVACY DOMAIN BETWEEN ({domain}) NOT NULL;" in (
+        lines
+    )
+
+
+def test_a_column_of_infinity_alone_has_no_domain(tmp_path: Path) -> None:
+    assert "-- x: no row has a value, no domain" in lines_of(tmp_path, "'infinity'::DATE AS x")
+
+
 def test_years_have_a_domain_of_years(tmp_path: Path) -> None:
     """Round numbers alone, 1000 and 2500, made noise of 1,500 years."""
     lines = lines_of(tmp_path, "1940 + i % 80 AS born")

@@ -1,6 +1,7 @@
 """What tools ask of the catalog when they browse, and what drivers do between two statements."""
 
 from contextlib import closing
+from decimal import Decimal
 
 import pyarrow as pa
 import pytest
@@ -103,6 +104,11 @@ LOOKS = {
     "SELECT pg_catalog.quote_literal('it''s'), pg_catalog.quote_nullable(NULL)": [
         ("'it''s'", "NULL")
     ],
+    # without digits it has as many as there are
+    "SELECT 0.12345::numeric, CAST(1.23456 AS decimal), 0.12345::numeric(10, 4), 7::numeric / 2": [
+        (0.12345, 1.23456, Decimal("0.1235"), 3.5)
+    ],
+    "SELECT '{1.5,2.25}'::numeric[]": [([1.5, 2.25],)],
     # a name that is a word of SQL, as Metabase calls a privilege
     "SELECT nspname AS select FROM pg_namespace WHERE nspname = 'public'": [("public",)],
     "SELECT EXISTS (SELECT FROM pg_namespace)": [(True,)],

@@ -28,6 +28,8 @@ _TYPES = {
     "oidvector": "VARCHAR",
     "pg_node_tree": "VARCHAR",
     "bpchar": "VARCHAR",
+    "numeric": "DOUBLE",  # of any number of digits; DuckDB's has three
+    "decimal": "DOUBLE",
     "_text": "VARCHAR[]",
     "_oid": "BIGINT[]",
     "_name": "VARCHAR[]",
@@ -262,7 +264,8 @@ def _write_cast(left: Sequence[SqlToken], at: int, words: list[str]) -> int:
             else:  # a column of functions holds their names
                 words[-1] = words[-1].replace("'pg_catalog.", "'")
         return at + 1
-    if name not in _REGISTERED and name not in _TYPES:
+    has_digits = at + 1 < len(left) and left[at + 1].text == "("  # numeric(10, 2)
+    if name not in _REGISTERED and (name not in _TYPES or has_digits):
         words.append(f" {sign} " if sign == "AS" else sign)
         return at
     words.append(f" {sign} " if sign == "AS" else sign)

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from sqlpriv.kernel.terms.budget import Price, Rho
 from sqlpriv.synth.adaptive.strata_sizes import nonnegative
-from sqlpriv.synth.adaptive.stratum_run import Run
+from sqlpriv.synth.adaptive.stratum_run import Run, average_tables
 from sqlpriv.synth.api.ask import Ask, Guess, Known
 from sqlpriv.synth.graph.junction_tree import Clique
 from sqlpriv.synth.inference.one_way_tables import (
@@ -53,13 +53,20 @@ class Measured:
         clique: Its columns.
         who: The strata, ascending.
         values: Noisy counts, shape (strata of `who`, levels of each column).
-        sigma: Standard deviation of the noise in each cell, in rows.
+        sigma: Standard deviation of the noise in each cell, in rows; one for all strata, or of
+            shape (strata of `who`,).
     """
 
     clique: Clique
     who: Sequence[int]
     values: Floats
-    sigma: float
+    sigma: float | Floats
+
+    @property
+    def variances(self) -> list[float]:
+        """The variance of a cell in each stratum of `who`."""
+        sigmas = np.broadcast_to(np.maximum(self.sigma, LEAST_SIGMA), len(self.who))
+        return [float(sigma) ** 2 for sigma in sigmas]
 
 
 def posterior_sizes(tables: Sequence[Measured]) -> Floats:
@@ -68,12 +75,10 @@ def posterior_sizes(tables: Sequence[Measured]) -> Floats:
     Args:
         tables: Each measured in all strata.
     """
-    variance = np.array([t.values[0].size * max(t.sigma, LEAST_SIGMA) ** 2 for t in tables])
+    variance = np.array([np.multiply(t.values[0].size, t.variances) for t in tables])
     sums = np.array([t.values.reshape(len(t.values), -1).sum(axis=1) for t in tables])
-    whole = 1 / (1 / variance).sum()
-    return nonnegative(
-        whole * (sums / variance[:, None]).sum(axis=0), np.full(sums.shape[1], whole)
-    )
+    whole = 1 / (1 / variance).sum(axis=0)
+    return nonnegative(whole * (sums / variance).sum(axis=0), whole)
 
 
 def borrowed_tables(
@@ -92,12 +97,11 @@ def borrowed_tables(
     expected: list[dict[Clique, Floats]] = [{} for _ in sizes]
     doubts = np.zeros(len(sizes))
     for table in tables:
-        variance = max(table.sigma, LEAST_SIGMA) ** 2
         who = list(table.who)
         everybody = table.values.sum(axis=0)
         total = max(float(everybody.sum()), 1.0)
         shares = onto_simplex(everybody, total) / total
-        for row, s in enumerate(who):
+        for row, (s, variance) in enumerate(zip(who, table.variances, strict=True)):
             values = table.values[row]
             own[s][table.clique] = Noisy(values, np.full(values.shape, variance))
             if len(who) > 1:
@@ -109,6 +113,31 @@ def borrowed_tables(
         moved = shrunk({c: mine[c] for c in prior_tables}, prior_tables, doubt)
         shrunk_tables.append(mine | moved)
     return shrunk_tables
+
+
+def ones_with_margins(
+    tables: Sequence[Measured], ones: Sequence[Mapping[int, Noisy]]
+) -> list[dict[int, Noisy]]:
+    """Returns one-way tables averaged, by inverse variances, with what tables of several columns
+    say of their columns.
+
+    A table that is moved towards one-way tables alone loses what its own cells, added up, say of
+    its columns: with eight strata at epsilon = 10, means of `hdmm` erred 1.2 times as much.
+
+    Args:
+        tables: Of several columns.
+        ones: By stratum and column its one-way table.
+    """
+    averaged = [dict(of) for of in ones]
+    for table in tables:
+        for axis, column in enumerate(table.clique):
+            beside = tuple(i + 1 for i in range(len(table.clique)) if i != axis)
+            sums = table.values.sum(axis=beside)
+            cells = table.values[0].size / sums.shape[1]
+            for row, (s, of_cell) in enumerate(zip(table.who, table.variances, strict=True)):
+                margin = Noisy(sums[row], np.full(sums.shape[1], cells * of_cell))
+                averaged[s][column] = average_tables(margin, averaged[s][column])
+    return averaged
 
 
 def borrow_by_stratum(
@@ -132,9 +161,19 @@ def borrow_by_stratum(
             every.append(Measured(clique, who, values, max(tables[s][clique][1] for s in who)))
         return every
 
-    ones = tables_of(clique for clique in tables[0] if len(clique) == 1)
     several = tables_of(sorted({c for of in tables for c in of if len(c) > 1}))
-    sizes = posterior_sizes(ones)
+    alone = [clique for clique in tables[0] if len(clique) == 1]
+    averaged = ones_with_margins(several, [_noisy_ones(of, alone) for of in tables])
+    ones = [
+        Measured(
+            (c,),
+            range(len(tables)),
+            np.stack([of[c].values for of in averaged]),
+            np.sqrt([float(of[c].variance[0]) for of in averaged]),
+        )
+        for (c,) in alone
+    ]
+    sizes = posterior_sizes(tables_of(alone))
     of_columns = borrowed_tables(ones, sizes)
     by_column = [{clique[0]: noisy for clique, noisy in of.items()} for of in of_columns]
     of_several = borrowed_tables(several, sizes, by_column)
@@ -142,6 +181,16 @@ def borrow_by_stratum(
         {c: (noisy.values, math.sqrt(noisy.variance.mean())) for c, noisy in (one | more).items()}
         for one, more in zip(of_columns, of_several, strict=True)
     ]
+
+
+def _noisy_ones(
+    tables: Mapping[Clique, tuple[Floats, float]], cliques: Sequence[Clique]
+) -> dict[int, Noisy]:
+    noisy = {}
+    for clique in cliques:
+        values, sigma = tables[clique]
+        noisy[clique[0]] = Noisy(values, np.full(values.shape, max(sigma, LEAST_SIGMA) ** 2))
+    return noisy
 
 
 def borrowed_answers(
@@ -163,7 +212,7 @@ def borrowed_answers(
         Measured(clique, at, np.stack([answers[s].values for s in at]), answers[at[0]].sigma)
         for clique, at in who.items()
     ]
-    moved = borrowed_tables(tables, sizes, ones)
+    moved = borrowed_tables(tables, sizes, ones_with_margins(tables, ones))
     return tuple(
         replace(answer, values=mine[answer.clique].values)
         for answer, mine in zip(answers, moved, strict=True)

@@ -28,7 +28,14 @@ import numpy as np
 from sqlpriv.synth.graph.embedding import row_sums
 from sqlpriv.synth.graph.junction_tree import Clique
 from sqlpriv.synth.inference.one_way_tables import Floats
-from sqlpriv.synth.inference.strata_constants import AS_CELLS, EMPTY, KEPT, LIKELY, SCALES
+from sqlpriv.synth.inference.strata_constants import (
+    AS_CELLS,
+    AS_MOMENTS,
+    EMPTY,
+    KEPT,
+    LIKELY,
+    SCALES,
+)
 from sqlpriv.synth.models.tree_model import Noisy
 
 STEPS = 8
@@ -162,7 +169,8 @@ def _with_moved_levels(
         np.concatenate(parts)
         for parts in zip(*((x.reach, x.apart, x.noise) for x in alike), strict=True)
     )
-    moments = _kept_shares(reach, apart, noise, doubt) * apart
+    few = all(table.values.ndim == 1 for table in tables.values())
+    moments = _kept_shares(reach, apart, noise, doubt, AS_MOMENTS if few else AS_CELLS) * apart
     ends = np.cumsum([len(x.values) for x in alike])[:-1]
     moved: dict[Clique, Floats] = {}
     for cliques, lines, of_each in zip(
@@ -223,14 +231,16 @@ def _reach(expected: Floats) -> Floats:
     return expected + EMPTY * rarest
 
 
-def _kept_shares(reach: Floats, apart: Floats, noise: Floats, doubt: float) -> Floats:
+def _kept_shares(
+    reach: Floats, apart: Floats, noise: Floats, doubt: float, prior: float = AS_CELLS
+) -> Floats:
     """Returns which share of its distance from the prior each cell keeps, shape (cells,). A prior
     with noise of its own is off by that, too, but not by more than the cell's own reach."""
     spread = (np.maximum(reach, 1e-9)[:, None] * SCALES) ** 2
     spread += np.minimum(doubt * noise, reach**2)[:, None]
     whole = spread + noise[:, None]
     logs = -0.5 * (np.log(whole) + apart[:, None] ** 2 / whole)
-    each = component_probabilities(logs, AS_CELLS * LIKELY / LIKELY.sum())
+    each = component_probabilities(logs, prior * LIKELY / LIKELY.sum())
     return row_sums(each * (spread / whole))
 
 
@@ -281,8 +291,21 @@ def component_probabilities(logs: Floats, prior: Floats) -> Floats:
 
 
 def _move_towards(noisy: Noisy, expected: Floats, keep: Floats) -> Noisy:
-    values = expected + keep * (noisy.values - expected)
+    apart = keep * (noisy.values - expected)
+    values = expected + (_without_moment(apart, expected) if apart.ndim == 1 else apart)
     return Noisy(values, noisy.variance * np.maximum(keep, KEPT))
+
+
+def _without_moment(apart: Floats, expected: Floats) -> Floats:
+    """Returns what the cells of a column's table are moved by, less what would move its mean level:
+    that is what is expected already, and cells that keep different parts of their noise would move
+    it again. Means of strata that are far apart erred 1.13 times what they were measured to."""
+    counts = np.maximum(expected, 0.0)
+    levels = np.arange(counts.size, dtype=np.float64)
+    centred = levels - float(counts @ levels) / max(float(counts.sum()), 1e-9)
+    spread = float(counts @ centred**2)
+    slope = float(apart @ centred) / spread if spread > 1e-9 else 0.0
+    return np.asarray(apart - slope * counts * centred)
 
 
 def _concatenate(tables: list[Floats]) -> Floats:

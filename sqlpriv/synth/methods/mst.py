@@ -28,6 +28,7 @@ from sqlpriv.synth.adaptive.borrowing import (
     borrowed_tables,
     following,
     merge_unsure,
+    ones_with_margins,
     posterior_sizes,
 )
 from sqlpriv.synth.api.ask import Ask, Guess, Marginal
@@ -103,7 +104,7 @@ def _fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[Stratu
         Measured(m.clique, everywhere if m.within is None else m.within, r.values, r.sigma)
         for m, r in zip(marginals, ask.measure(marginals), strict=True)
     ]
-    tables = borrowed_tables(pairs, rows, one_ways)
+    tables = borrowed_tables(pairs, rows, ones_with_margins(pairs, one_ways))
     models = []
     for s in everywhere:
         ask.report(Progress("fitting strata", s, strata))

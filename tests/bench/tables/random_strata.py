@@ -31,8 +31,14 @@ def random_strata(seed: int) -> tuple[pd.DataFrame, tuple[str, ...], tuple[str, 
     return pd.DataFrame(frame), tuple(f"x{c}" for c in range(count)), names
 
 
-APART = {"alike": (0.0, 0.0), "slightly": (0.15, 0.15), "far": (1.0, 0.6)}
-"""How far strata are apart: by how much their means and their loadings are moved."""
+APART = {
+    "alike": (0.0, 0.0),
+    "slightly": (0.15, 0.15),
+    "mixed": (1.0, 0.6),
+    "far": (1.0, 0.6),
+}
+"""How far strata are apart: by how much their means and their loadings are moved; of "mixed" every
+second stratum's are not."""
 
 
 def chosen_strata(
@@ -51,7 +57,8 @@ def chosen_strata(
     shares = np.full(strata, 1.0) if sizes == "equal" else 1 / np.arange(1, strata + 1)
     stratum = rng.choice(strata, rows, p=shares / shares.sum())
     count = 7
-    values = _values(rng, stratum, (strata, 2, count), 0.4, APART[apart])
+    moved = np.arange(strata) % 2 if apart == "mixed" else np.ones(strata)
+    values = _values(rng, stratum, (strata, 2, count), 0.4, APART[apart], moved)
     frame = {"s": stratum} | {f"x{c}": _levels(rng, values[:, c], 14) for c in range(count)}
     return pd.DataFrame(frame), tuple(f"x{c}" for c in range(count)), ("s",)
 
@@ -62,6 +69,7 @@ def _values(
     shape: tuple[int, int, int],
     least_load: float,
     apart: tuple[float, float],
+    which: NDArray[np.float64] | float = 1.0,
 ) -> NDArray[np.float64]:
     """Returns normal variables that share factors, shape (rows, variables).
 
@@ -71,11 +79,13 @@ def _values(
         shape: How many strata, factors and variables there are.
         least_load: Loadings are scaled by a number from this to 1.2.
         apart: By how much strata move the means and the loadings.
+        which: What is multiplied with that in each stratum, shape (strata,).
     """
     (strata, factors, count), (moved, turned) = shape, apart
+    by_stratum = np.broadcast_to(which, strata)[:, None]
     loads = rng.normal(0, 1, (factors, count)) * rng.uniform(least_load, 1.2)
-    loads = loads + turned * rng.normal(0, 1, shape)
-    means = moved * rng.normal(0, 1, (strata, count))
+    loads = loads + turned * by_stratum[:, :, None] * rng.normal(0, 1, shape)
+    means = moved * by_stratum * rng.normal(0, 1, (strata, count))
     hidden = rng.normal(0, 1, (len(stratum), factors))
     values = np.einsum("rf,rfc->rc", hidden, loads[stratum]) + means[stratum]
     return np.asarray(values + rng.normal(0, 1, values.shape))

@@ -19,6 +19,7 @@ from sqlpriv.synth.adaptive.borrowing import (
     borrowed_tables,
     following,
     leaders,
+    ones_with_margins,
 )
 from sqlpriv.synth.api.ask import Ask
 from sqlpriv.synth.api.method import Space
@@ -119,6 +120,20 @@ def test_tables_of_strata_measured_by_themselves_are_nearer_once_moved():
         assert moved[0][(0, 1)][1] < 60.0
     assert errors[1] < 0.6 * errors[0], errors
     assert borrow_by_stratum(strata[:1]) == strata[:1]
+
+
+def test_one_way_tables_know_what_pairs_say_of_their_columns():
+    """A pair of 3 by 2 cells with noise of 10 counts the first column with variance 200 beside the
+    one-way table's 100: its part is a third."""
+    pair = np.array([[[8.0, 4.0], [6.0, 0.0], [3.0, 3.0]]])
+    ones = {
+        0: Noisy(np.array([9.0, 9.0, 9.0]), np.full(3, 100.0)),
+        1: Noisy(np.zeros(2), np.ones(2)),
+    }
+    (averaged,) = ones_with_margins([Measured((0, 1), (0,), pair, 10.0)], [ones])
+    assert averaged[0].values == pytest.approx([10.0, 8.0, 8.0])
+    assert averaged[0].variance == pytest.approx([200 / 3] * 3)
+    assert averaged[1].variance == pytest.approx([300 / 301] * 2)
 
 
 def test_strata_too_small_to_choose_follow_the_largest_where_they_may():

@@ -74,3 +74,44 @@ def test_tables_that_are_moved_together_are_moved_as_each_alone(monkeypatch):
         alone = shrinkage._with_mean_levels({c: tables[c]}, {c: expected[c]}, 0.0)
         assert np.allclose(together[c], alone[c], rtol=1e-9)
         assert not np.allclose(together[c], expected[c], rtol=1e-3) or cliques[c] == (7, 1)
+
+
+def strata_far_apart(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Returns counts of seven columns of ten levels in eight strata of about 2,500 rows, whose mean
+    levels lie a column's standard deviation apart, shape (strata, columns, levels), and noise."""
+    rng = np.random.default_rng(seed)
+    levels = np.arange(10)
+    peaks, width = 4.5 + 2 * rng.normal(0, 1, (8, 7, 1)), 2.0
+    shares = np.exp(-0.5 * ((levels - peaks) / width) ** 2)
+    shares /= shares.sum(axis=2, keepdims=True)
+    return 2_500 * shares, rng.normal(0, 15, shares.shape)
+
+
+def test_means_of_strata_far_apart_are_no_worse_for_being_moved(monkeypatch):
+    """The mean levels of 56 tables of 20 fixed seeds, moved towards everybody's, err less than 1.03
+    times what they were measured to: .90. Twin: where cells move mean levels again, and each
+    expects twenty others, more than 1.06 times: 1.09."""
+
+    def ratio() -> float:
+        errors = np.zeros(2)
+        for seed in range(20):
+            true, noise = strata_far_apart(seed)
+            measured = true + noise
+            everybody = np.maximum(measured.sum(axis=0), 0.0)
+            for s in range(8):
+                tables = {(c,): Noisy(x, np.full(10, 225.0)) for c, x in enumerate(measured[s])}
+                expected = {(c,): 2_500 * x / x.sum() for c, x in enumerate(everybody)}
+                moved = shrunk(tables, expected, doubt=1 / 8)
+                for c, x in enumerate(true[s]):
+                    for i, found in enumerate((measured[s, c], moved[(c,)].values)):
+                        errors[i] += abs(mean_level(found) - mean_level(x))
+        return float(errors[1] / errors[0])
+
+    def mean_level(counts: np.ndarray) -> float:
+        return float(counts @ np.arange(10) / counts.sum())
+
+    mended = ratio()
+    monkeypatch.setattr(shrinkage, "_without_moment", lambda apart, _: apart)
+    monkeypatch.setattr(shrinkage, "AS_MOMENTS", shrinkage.AS_CELLS)
+    assert mended < 1.03
+    assert ratio() > 1.06, "the twin"

@@ -19,7 +19,6 @@ from sqlpriv.synth.inference.one_way_tables import count_sigma
 from sqlpriv.synth.long_lists import LIST, MOST_GROUPS, long_lists
 from sqlpriv.synth.quality import hidden_cells, measured_error
 from sqlpriv.synth.quality.prediction import (
-    SHARING,
     ExpectedError,
     expected_error,
     expected_noise,
@@ -122,8 +121,12 @@ class Job:
             lists[column] = sizes[column], count_sigma(price)
             sizes[column] = level_count(rows, lists[column][1], MOST_GROUPS)
         space, phases = self.space, self.phases()
-        sharing = self.method.name in SHARING and self.options.get("pooling") != 0
-        noise = expected_noise(tuple(sizes), space.strata, phases, rows, histograms, lists, sharing)
+        expected = Space(tuple(sizes), space.strata_shape)
+        decide = self.method.one_model
+        one_model = decide is not None and decide(rows, self.parts[1], expected, self.options)
+        noise = expected_noise(
+            tuple(sizes), space.strata, phases, rows, histograms, lists, one_model
+        )
         if self.method.selects:
             sigma, of_each = count_sigma(phases[0].price), rows / space.strata
             sizes += [hidden_cells.UNDECLARED] * len(self.domain.undeclared)

@@ -63,11 +63,11 @@ from sqlpriv.synth.adaptive.stratum_model import (
 )
 from sqlpriv.synth.adaptive.stratum_run import Run, fit_run
 from sqlpriv.synth.api.ask import Ask, Marginal
-from sqlpriv.synth.api.method import Options, Phase, Space
+from sqlpriv.synth.api.method import Options, PairPlan, Phase, Space
 from sqlpriv.synth.api.one_way_marginals import modelled_columns, one_ways
 from sqlpriv.synth.api.progress import Progress
 from sqlpriv.synth.graph.junction_tree import Clique
-from sqlpriv.synth.inference.one_way_tables import Floats, scale_sigma
+from sqlpriv.synth.inference.one_way_tables import Floats, count_sigma, scale_sigma
 from sqlpriv.synth.inference.strata_constants import LOOK, MOST_ONE_WAYS
 from sqlpriv.synth.models.clique_model import CliqueModel
 
@@ -104,6 +104,16 @@ def phases(space: Space, price: Price) -> tuple[Phase, Phase, Phase]:
     )
 
 
+def is_one_model(rows: float, price: Price, space: Space, options: Options) -> bool:
+    """Returns whether `fit` models everybody, by strata of equal sizes; see `method.OneModel`."""
+    columns, population = modelled_columns(space.sizes), options["pooling"]
+    if space.strata == 1 or len(columns) < 2 or population == 0:
+        return False
+    levels = [n for n in (*space.sizes, *space.strata_shape) if n > 1]
+    strata = np.full(space.strata, rows / space.strata)
+    return population != "auto" or not apart(strata, count_sigma(price), levels)
+
+
 def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[StratumCliques, ...]:
     """Returns one junction-tree model per stratum. Spends exactly `price`; see the module."""
     look, ones, rest = phases(space, price)
@@ -118,7 +128,7 @@ def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[Stratum
     if population == "auto" and apart(sizes.values, scale_sigma(noise, price), levels):
         answers = [(q.clique, shared.inside[q.clique[0]]) for q in looks]
         return separate(ask, space, questions, rest.price.nano, options, APART, answers)
-    after = shared.deepen(rest.price, *pair_tables(space, 1 / POOLED.selecting))
+    after = shared.deepen(rest.price, *pair_tables(space, PairPlan(1 / POOLED.selecting)))
     most = round(MOST_ONE_WAYS * price.nano) - (rest.price.nano - after.nano)
     questions = dearer_questions(questions, layout, sizes, most)
     left = after.nano + ones.price.nano - sum(question.price.nano for question in questions)

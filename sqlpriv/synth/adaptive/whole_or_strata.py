@@ -13,7 +13,7 @@ weighted until they have them (`joint.stratum_share`).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -22,15 +22,25 @@ from numpy.typing import NDArray
 from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.plan.pricing.split import split_price
 from sqlpriv.synth.adaptive.joint.shared_one_ways import SharedOneWays, deepest, pair_tables
+from sqlpriv.synth.adaptive.joint.strata_distance import distance_of
 from sqlpriv.synth.adaptive.joint.strata_tables import tables_inside
 from sqlpriv.synth.adaptive.joint.stratum_share import StrataPool, StratumShare
 from sqlpriv.synth.adaptive.strata_sizes import measured_sizes
 from sqlpriv.synth.api.ask import Ask, Guess, Marginal
-from sqlpriv.synth.api.method import Fit, Model, Options, Phase, Phases, Space
+from sqlpriv.synth.api.method import (
+    Fit,
+    Model,
+    OneModel,
+    Options,
+    PairPlan,
+    Phase,
+    Phases,
+    Space,
+)
 from sqlpriv.synth.api.one_way_marginals import modelled_columns, one_ways
 from sqlpriv.synth.api.progress import Progress
 from sqlpriv.synth.inference.one_way_tables import LEAST_SIGMA, TO_DISTANCE, count_sigma
-from sqlpriv.synth.inference.strata_constants import LOOK, SIZES, WORTH
+from sqlpriv.synth.inference.strata_constants import LOOK, OWN_PAIRS, SIZES, WORTH
 
 
 def phases(
@@ -59,10 +69,12 @@ def fit(
     space: Space,
     price: Price,
     options: Options,
-    choosing: float,
-    pairs: int | None = None,
+    pair_plan: Callable[[Space, Options], PairPlan],
 ) -> Sequence[Model]:
     """Returns one model per stratum; spends exactly `price`.
+
+    Where sizes alone say that one model is nearer, the look is taken, and its columns say how far
+    strata are apart: of strata that are far apart each is fitted by itself all the same.
 
     Price: the sizes are one measurement of the strata; what follows is the method's own statement
     for the rest in every stratum, or a look at one-way marginals in every stratum and then the
@@ -71,24 +83,27 @@ def fit(
     Args:
         inner: The method, which fits every stratum by itself.
         ask, space, price, options: See `api.method`.
-        choosing: The part of its price that the method spends on anything but its pairs.
-        pairs: How many it measures; None for those of a tree of the columns.
+        pair_plan: By space and options, what the method's pairs have of its price.
     """
     if space.strata == 1:
         return inner(ask, space, price, options)
+    plan = pair_plan(space, options)
     size, rest = split_price(price, [SIZES, 1 - SIZES])
     ask.report(Progress("measuring the sizes of strata", 0, 1))
     (sizes,) = ask.measure([Marginal((), size)])
     values = sizes.values.reshape(space.strata)
-    if not is_better_whole(float(values.sum()), rest, space, choosing, pairs):
+    if not is_better_whole(float(values.sum()), rest, space, plan):
         return inner(ask, space, rest, options)
     rows = measured_sizes(sizes)
     look, rest = split_price(rest, [LOOK, 1 - LOOK])
     shared = SharedOneWays(ask, rows)
     shared.look(one_ways(space.sizes, look))
-    all_pairs = pairs is not None and pairs >= math.comb(len(modelled_columns(space.sizes)), 2)
+    if not is_better_whole(float(values.sum()), rest, space, plan, _own_pairs(shared)):
+        return inner(Ask(shared.measure_inside, ask.select, ask.report), space, rest, options)
+    most = math.comb(len(modelled_columns(space.sizes)), 2)
+    all_pairs = plan.pairs is not None and plan.pairs >= most
     one_column = sum(n > 1 for n in space.strata_shape) == 1
-    rest = shared.deepen(rest, *pair_tables(space, choosing, pairs), all_pairs and one_column)
+    rest = shared.deepen(rest, *pair_tables(space, plan), all_pairs and one_column)
     (joint,) = inner(_of_everybody(ask, shared), everybody(space), rest, options)
     ones = {column: release.values for column, release in shared.inside.items()}
     sigmas = {column: release.sigma for column, release in shared.inside.items()}
@@ -99,8 +114,18 @@ def fit(
     return [StratumShare(pool, s, float(n)) for s, n in enumerate(pool.rows.tolist())]
 
 
+def whole_if_better(pair_plan: Callable[[Space, Options], PairPlan]) -> OneModel:
+    """Returns what says, of a method's whole price, whether `fit` makes strata one model."""
+
+    def one_model(rows: float, price: Price, space: Space, options: Options) -> bool:
+        rest = split_price(price, [SIZES, 1 - SIZES])[1]
+        return space.strata > 1 and is_better_whole(rows, rest, space, pair_plan(space, options))
+
+    return one_model
+
+
 def is_better_whole(
-    rows: float, price: Price, space: Space, choosing: float, pairs: int | None = None
+    rows: float, price: Price, space: Space, plan: PairPlan, own: float = WORTH
 ) -> bool:
     """Returns whether the noise that measuring strata adds is more than strata have of their own.
 
@@ -108,14 +133,23 @@ def is_better_whole(
         rows: The noised number of all rows.
         price: Of the method.
         space: Columns and strata.
-        choosing, pairs: See `fit`.
+        plan: What the method's pairs have of its price.
+        own: What strata have of their own: the part of a pair's table, in total variation, that one
+            model of everybody misses.
     """
     if len(modelled_columns(space.sizes)) < 2:
         return False
-    cells, tables = pair_tables(space, choosing, pairs)
+    cells, tables = pair_tables(space, plan)
     each = type(price)(max(int(price.nano / tables), 1))
     noise = TO_DISTANCE * count_sigma(each) * cells / max(rows, 1.0)
-    return (math.sqrt(space.strata) - 1) * noise > WORTH
+    return (math.sqrt(space.strata) - 1) * noise > own
+
+
+def _own_pairs(shared: SharedOneWays) -> float:
+    """Returns what strata have of a pair of their own, by the looks at their columns. What all
+    strata are together tells more of each where they are few."""
+    between = distance_of(shared.rows, shared.looks).between_strata()
+    return max(OWN_PAIRS * (1 - 1 / len(shared.rows)) * between, WORTH)
 
 
 def _of_everybody(ask: Ask, shared: SharedOneWays) -> Ask:

@@ -160,6 +160,26 @@ class Phases(Protocol):
 
 
 @dataclass(frozen=True)
+class PairPlan:
+    """What a method's pairs of columns have of its price.
+
+    Args:
+        choosing: The part that is spent on anything but pairs.
+        pairs: How many are measured; None for those of a tree of the columns.
+    """
+
+    choosing: float
+    pairs: int | None = None
+
+
+class OneModel(Protocol):
+    """Says whether strata are parts of one model of everybody."""
+
+    def __call__(self, rows: float, price: Price, space: Space, options: Options) -> bool:
+        """Noised or expected number of all rows, the method's price, and what `fit` is given."""
+
+
+@dataclass(frozen=True)
 class Method:
     """A synthesizer.
 
@@ -173,6 +193,8 @@ class Method:
         arity: How many columns its largest marginals have; None for all of them.
         trees: Whether its models are junction trees, which keep to structural zeros.
         fit, phases: See the module.
+        one_model: What `fit` decides by, and EXPLAIN PRIVACY forecasts by; None for a method whose
+            strata each have a model of their own.
         max_columns: Most columns of several levels; None for any number.
         merges_lists: Whether the rare levels of long lists are made groups before it begins, see
             `synth.long_lists`.
@@ -191,6 +213,7 @@ class Method:
     arity: int | None
     fit: Fit
     phases: Phases
+    one_model: OneModel | None = None
     trees: bool = False
     pair_cells: Callable[[Options, int], int] | None = None
     max_columns: int | None = None

@@ -31,6 +31,8 @@ strata are apart, and while the sum of two errors was made least, not their prod
 |  |  | times as large as without strata; `adaptive.pooling` takes the same look |
 | WORTH | 0.03 | measured: [2]. At .02 strata of SEX at epsilon = .3 were made one, where means |
 |  |  | were .046 off for .020; strata apart at .03 erred at most 1.1 times as much as one model |
+| OWN_PAIRS | 0.4 | measured: `bench.tables.random_strata`, 2 to 18 strata, epsilon 100: pairs of |
+|  |  | one model erred .20 to .57 of that distance beyond chance, in `hdmm` and `mst` |
 | INSIDE | quarters | set |
 | DEEPER | up to 0.5 | measured: [4], means of table 85 .057 with .3 at most, .049 with .5 |
 | SMALL | 1,000 | set |
@@ -91,6 +93,9 @@ LOOK = 0.07
 WORTH = 0.03
 """The part of a pair's table, in total variation, that strata have of their own and one model of
 everybody misses."""
+OWN_PAIRS = 0.4
+"""The part of a column's distance between strata that one model of everybody misses of a pair,
+where strata are many."""
 TOLERATED_NOISE = 0.02
 """The total variation of the noise in one-way marginals that AIM's rounds begin with."""
 MOST_ONE_WAYS = 0.5

@@ -87,6 +87,7 @@ METHOD = Method(
     max_cells=20_000_000,
     arity=1,
     fit=fit,
+    one_model=pooling.is_one_model,
     phases=phases,
     trees=True,
     pair_cells=lambda options, strata: most_cells(options["cells"], strata),

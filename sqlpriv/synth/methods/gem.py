@@ -28,7 +28,7 @@ from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.synth.adaptive import whole_or_strata
 from sqlpriv.synth.adaptive.borrowing import borrowed_answers, following
 from sqlpriv.synth.api.ask import Ask, Guess, Known, measured_where_chosen
-from sqlpriv.synth.api.method import Method, Model, Option, Options, Phase, Space
+from sqlpriv.synth.api.method import Method, Model, Option, Options, PairPlan, Phase, Space
 from sqlpriv.synth.api.one_way_marginals import modelled_columns
 from sqlpriv.synth.inference.one_way_tables import LEAST_SIGMA, Floats, count_sigma, onto_simplex
 from sqlpriv.synth.methods import choose_and_measure
@@ -57,8 +57,13 @@ def phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
 
 def fit(ask: Ask, space: Space, price: Price, options: Options) -> Sequence[Model]:
     """Returns one mixture per stratum. Spends exactly `price`; see the module."""
+    return whole_or_strata.fit(_fit, ask, space, price, options, pair_plan)
+
+
+def pair_plan(space: Space, options: Options) -> PairPlan:
+    """Returns how many pairs are measured, and what they have of the price."""
     pairs = min(options["rounds"], len(pairs_of(space.sizes)))
-    return whole_or_strata.fit(_fit, ask, space, price, options, 1 - WEIGHTS[2], pairs)
+    return PairPlan(1 - WEIGHTS[2], pairs)
 
 
 def _phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
@@ -183,6 +188,7 @@ METHOD = Method(
     max_cells=1_000_000,
     arity=2,
     fit=fit,
+    one_model=whole_or_strata.whole_if_better(pair_plan),
     phases=phases,
     merges_lists=True,
 )

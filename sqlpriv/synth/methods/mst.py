@@ -32,7 +32,16 @@ from sqlpriv.synth.adaptive.borrowing import (
     posterior_sizes,
 )
 from sqlpriv.synth.api.ask import Ask, Guess, Marginal
-from sqlpriv.synth.api.method import Method, Model, Option, Options, Phase, Space, StratumModel
+from sqlpriv.synth.api.method import (
+    Method,
+    Model,
+    Option,
+    Options,
+    PairPlan,
+    Phase,
+    Space,
+    StratumModel,
+)
 from sqlpriv.synth.api.one_way_marginals import modelled_columns, one_ways
 from sqlpriv.synth.api.progress import Progress
 from sqlpriv.synth.graph.junction_tree import Clique
@@ -53,7 +62,12 @@ def phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
 
 def fit(ask: Ask, space: Space, price: Price, options: Options) -> Sequence[Model]:
     """Returns one tree model per stratum. Spends exactly `price`; see the module."""
-    return whole_or_strata.fit(_fit, ask, space, price, options, CHOOSING)
+    return whole_or_strata.fit(_fit, ask, space, price, options, pair_plan)
+
+
+def pair_plan(*_: object) -> PairPlan:
+    """Returns what pairs of a spanning tree have of the price."""
+    return PairPlan(CHOOSING)
 
 
 def _phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
@@ -226,6 +240,7 @@ METHOD = Method(
     max_cells=4_000_000,
     arity=2,
     fit=fit,
+    one_model=whole_or_strata.whole_if_better(pair_plan),
     phases=phases,
     merges_lists=True,
 )

@@ -30,7 +30,7 @@ from sqlpriv.synth.adaptive.rounds import (
 from sqlpriv.synth.adaptive.stratum_model import StratumCliques, knowing_zeros
 from sqlpriv.synth.adaptive.stratum_run import Run, fit_run, starting_model
 from sqlpriv.synth.api.ask import Ask, Marginal
-from sqlpriv.synth.api.method import Method, Model, Option, Options, Phase, Space
+from sqlpriv.synth.api.method import Method, Model, Option, Options, PairPlan, Phase, Space
 from sqlpriv.synth.api.one_way_marginals import modelled_columns
 from sqlpriv.synth.api.progress import Progress
 from sqlpriv.synth.graph.junction_tree import Graph
@@ -44,8 +44,12 @@ def phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
 
 def fit(ask: Ask, space: Space, price: Price, options: Options) -> Sequence[Model]:
     """Returns one junction-tree model per stratum. Spends exactly `price`; see the module."""
-    rounds = len(modelled_columns(space.sizes))
-    return whole_or_strata.fit(_fit, ask, space, price, options, 1 / SELECTING, rounds + 1)
+    return whole_or_strata.fit(_fit, ask, space, price, options, pair_plan)
+
+
+def pair_plan(space: Space, _: Options) -> PairPlan:
+    """Returns how many pairs are measured, and what they have of the price."""
+    return PairPlan(1 / SELECTING, len(modelled_columns(space.sizes)) + 1)
 
 
 def _phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
@@ -122,6 +126,7 @@ METHOD = Method(
     max_cells=20_000_000,
     arity=1,
     fit=fit,
+    one_model=whole_or_strata.whole_if_better(pair_plan),
     phases=phases,
     trees=True,
     pair_cells=lambda options, strata: most_cells(options["cells"], strata),

@@ -39,7 +39,7 @@ from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.synth.adaptive import whole_or_strata
 from sqlpriv.synth.adaptive.borrowing import borrowed_answers, following
 from sqlpriv.synth.api.ask import Ask, Guess, Known, measured_where_chosen
-from sqlpriv.synth.api.method import Method, Model, Option, Options, Phase, Space
+from sqlpriv.synth.api.method import Method, Model, Option, Options, PairPlan, Phase, Space
 from sqlpriv.synth.api.one_way_marginals import modelled_columns
 from sqlpriv.synth.inference.one_way_tables import Floats, count_sigma, onto_simplex
 from sqlpriv.synth.methods import choose_and_measure
@@ -73,7 +73,12 @@ def phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
 
 def fit(ask: Ask, space: Space, price: Price, options: Options) -> Sequence[Model]:
     """Returns one network per stratum. Spends exactly `price`; see the module."""
-    return whole_or_strata.fit(_fit, ask, space, price, options, 1 - WEIGHTS[2])
+    return whole_or_strata.fit(_fit, ask, space, price, options, pair_plan)
+
+
+def pair_plan(*_: object) -> PairPlan:
+    """Returns what measuring has of the price, as of a tree's pairs."""
+    return PairPlan(1 - WEIGHTS[2])
 
 
 def _phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
@@ -225,6 +230,7 @@ METHOD = Method(
     max_cells=20_000_000,
     arity=2,
     fit=fit,
+    one_model=whole_or_strata.whole_if_better(pair_plan),
     phases=phases,
     max_columns=100,  # which took 60 CPU s (20,000 rows of six levels, epsilon 1)
     merges_lists=True,

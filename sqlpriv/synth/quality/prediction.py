@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from sqlpriv.kernel.terms.budget import Rho
 from sqlpriv.synth.api.method import Phase
 from sqlpriv.synth.inference.one_way_tables import count_sigma
-from sqlpriv.synth.inference.strata_constants import WORTH
 from sqlpriv.synth.quality.column_checks import CELLS, table_noise
 
 DEPENDENCE, SPOILT = 0.052, 0.033
@@ -56,13 +55,12 @@ The last five were fitted by themselves to the first ten tables (`--rows 10000 -
 with each table left out 88 and 98 % of 96 were within 1.5, where OTHER, and an earlier fit, had 85
 and 82 %. A method that measures one table of all columns is `hidden_cells`'s.
 Furthest off is `nltcs`, whose columns depend on each other twice as much as those of the others."""
-SHARING = frozenset({"aim", "mst", "privbayes", "mwem", "gem", "hdmm", "privsyn", "privmrf"})
-"""The methods of which strata are one model where that is nearer. Were each stratum taken to be
-measured by itself, 2-way errors of `aim` with eight strata were forecast 1.8 and 1.25 times too
-large at epsilon .1 and 1; so they are .89 and .97 times (four made-up tables of 12,000 rows)."""
 OF_ALL = 0.7
 """Of the price, about what is left for everybody's tables beside sizes of strata and their columns,
-which take .09 and more where strata are apart (`joint.shared_one_ways`)."""
+which take .09 and more where strata are apart (`joint.shared_one_ways`). Were each stratum of one
+model taken to be measured by itself, 2-way errors of `aim` with eight strata were forecast 1.8 and
+1.25 times too large at epsilon .1 and 1; so they are .89 and .97 times (four made-up tables of
+12,000 rows)."""
 MOST_PAIRS = 200
 RUNS = 48
 """Into so many runs of cells of about equal shares a long list is cut, for a pair's cells."""
@@ -104,7 +102,7 @@ def expected_noise(
     rows: float,
     histograms: Mapping[int, float],
     lists: Mapping[int, tuple[int, float]],
-    sharing: bool = False,
+    one_model: bool = False,
 ) -> TableNoise:
     """Returns how far noise puts the tables of a statement off.
 
@@ -117,8 +115,7 @@ def expected_noise(
             histograms that its levels are from.
         lists: By the number of a column whose levels are groups of values, how many values there
             are, and the noise of a value's count.
-        sharing: Whether strata are one model where measuring each by itself would add more noise
-            than they have of their own (`adaptive.whole_or_strata`), for OF_ALL of the price.
+        one_model: Whether strata are one model (`api.method.OneModel`), for OF_ALL of the price.
     """
     several = [c for c, size in enumerate(sizes) if size > 1]
     columns = [sizes[c] for c in several]
@@ -136,11 +133,9 @@ def expected_noise(
     sigma = _joined_sigma(one_sigma, pair_sigma, typical)
     pairs = list(combinations(columns, 2))
     some = pairs[:: 1 + len(pairs) // MOST_PAIRS]
-    if sharing and strata > 1 and pair_sigma is not None and some:
-        more = _mean_noise(some, pair_sigma, rows, 1) * (math.sqrt(strata) - 1)
-        if more > WORTH:
-            strata, times = 1, OF_ALL**-0.5 if kind is Rho else 1 / OF_ALL
-            pair_sigma, sigma = pair_sigma * times, sigma * times
+    if one_model and pair_sigma is not None:
+        strata, times = 1, OF_ALL**-0.5 if kind is Rho else 1 / OF_ALL
+        pair_sigma, sigma = pair_sigma * times, sigma * times
     of_columns = tuple(table_noise(_zipf(k, rows), sigma, rows, strata) for k in columns)
     of_pairs = None
     if pair_sigma is not None and some:

@@ -22,7 +22,7 @@ from sqlpriv.synth.adaptive.borrowing import (
     ones_with_margins,
 )
 from sqlpriv.synth.api.ask import Ask
-from sqlpriv.synth.api.method import Space
+from sqlpriv.synth.api.method import PairPlan, Space
 from sqlpriv.synth.models.tree_model import Noisy
 from sqlpriv.synth.synthesis import prepare, synthesize
 
@@ -150,6 +150,6 @@ def test_strata_too_small_to_choose_follow_the_largest_where_they_may():
 
 def test_many_strata_of_few_rows_are_modelled_as_one():
     space = Space((10,) * 8, (12,))
-    assert whole_or_strata.is_better_whole(5_000, rho_of(0.3, 1e-9), space, 0.5)
-    assert not whole_or_strata.is_better_whole(500_000, rho_of(0.3, 1e-9), space, 0.5)
-    assert not whole_or_strata.is_better_whole(5_000, rho_of(30.0, 1e-9), space, 0.5)
+    assert whole_or_strata.is_better_whole(5_000, rho_of(0.3, 1e-9), space, PairPlan(0.5))
+    assert not whole_or_strata.is_better_whole(500_000, rho_of(0.3, 1e-9), space, PairPlan(0.5))
+    assert not whole_or_strata.is_better_whole(5_000, rho_of(30.0, 1e-9), space, PairPlan(0.5))

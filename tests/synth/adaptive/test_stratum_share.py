@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 import pytest
 
+from sqlpriv.synth.adaptive.joint import stratum_share
 from sqlpriv.synth.adaptive.joint.raked_rows import raked_weights
 from sqlpriv.synth.adaptive.joint.stratum_share import StrataPool, StratumShare
 from sqlpriv.synth.models.row_sample import RowSample
@@ -62,6 +63,29 @@ def test_strata_add_up_to_the_joint_models_table() -> None:
     ones = {0: np.array([[2_000.0, 1_500, 500, -30], [500, 400, 100, 25.0]])}
     few = StrataPool(none, (4, 4), (2,), raked.rows, ones, {0: 20.0}, ones, {0: 20.0})
     assert few._strata_targets()[0][:, 3].max() < 1e-9
+
+
+def test_a_tiny_stratum_is_as_everybody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Noise of 40 in each cell, and a stratum of 20 rows beside nine of 1,000, all alike: what is
+    drawn for the tiny one is within .1 of everybody's shares, the mean over 40 noises (.03). Twin:
+    where a cell may be off by its noise, levels come out nearly even (.28)."""
+    rng, noise = np.random.default_rng(0), np.random.default_rng()
+    shares = np.array([0.6, 0.25, 0.1, 0.04, 0.01])
+    rows = np.array([1_000.0] * 9 + [20.0])
+    stratum = rng.choice(10, 20_000, p=rows / rows.sum())
+    joint = RowSample(np.stack([rng.choice(5, 20_000, p=shares), stratum], axis=1), rows.sum())
+
+    def apart() -> float:
+        errors = []
+        for _ in range(40):
+            ones = {0: np.outer(rows, shares) + noise.normal(0, 40, (10, 5))}
+            pool = StrataPool(joint, (5,), (10,), rows, ones, {0: 40.0}, ones, {0: 40.0})
+            errors.append(np.abs(pool._strata_targets()[0][9] - shares).sum() / 2)
+        return float(np.mean(errors))
+
+    assert apart() < 0.1
+    monkeypatch.setattr(stratum_share, "MOST_OFF", 1e9)
+    assert apart() > 0.15
 
 
 def test_differences_that_strata_do_not_confirm_are_noise() -> None:

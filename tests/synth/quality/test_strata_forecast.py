@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from support.fake_gate import FakeGate
 from support.vaults import contract
 
-import sqlpriv.synth.job
 from sqlpriv.kernel.terms.budget import Rho
 from sqlpriv.kernel.terms.contract import Categories
 from sqlpriv.synth.synthesis import prepare, synthesize
@@ -23,9 +23,7 @@ TABLE = contract(
 
 
 @pytest.mark.parametrize("method", ["aim", "mst"])
-def test_strata_that_are_one_model_are_forecast_as_one(
-    method: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_strata_that_are_one_model_are_forecast_as_one(method: str) -> None:
     """Sixteen strata of 500 rows, rho .002: the forecast of 2-way error is within a factor 1.5 of
     the mean of three tables; of three such means it was .91 to .93 times that of `aim`, 1.00 to
     1.01 that of `mst`. The twin forecasts every stratum by itself and was 1.89 to 2.10 times."""
@@ -46,5 +44,25 @@ def test_strata_that_are_one_model_are_forecast_as_one(
             errors.append(float(np.abs(apart).sum() / 2))
     forecast = job.expected_error(ROWS).two_way / np.mean(errors)
     assert 1 / 1.5 < forecast < 1.5
-    monkeypatch.setattr(sqlpriv.synth.job, "SHARING", frozenset())
+    job = replace(job, method=replace(job.method, one_model=None))
     assert job.expected_error(ROWS).two_way / np.mean(errors) > 1.5
+
+
+@pytest.mark.parametrize("method", ["aim", "hdmm", "mst", "mwem", "privsyn"])
+def test_the_forecast_decides_as_the_fit_does(method: str) -> None:
+    """From one model at the least of four prices to sixteen at the largest: a fit that counts
+    everybody, whatever the stratum, is one model."""
+    rng = np.random.default_rng(4)
+    rows = {name: rng.integers(0, 6, ROWS).tolist() for name in NAMES}
+    rows["s"] = (np.arange(ROWS) % STRATA).tolist()
+    decisions = set()
+    for nano in (10**6, 3 * 10**8, 10**9, 10**13):
+        job = prepare(TABLE, COLUMNS, ("s",), None, method, {}, Rho(nano))
+        gate = FakeGate(rows, TABLE, job.price)
+        synthesize(job, gate)
+        of_all = any(not m.query.strata for m in gate.tables)
+        decide = job.method.one_model
+        assert decide is not None
+        assert decide(ROWS, job.parts[1], job.space, job.options) == of_all, nano
+        decisions.add(of_all)
+    assert decisions == {True, False}

@@ -27,7 +27,7 @@ from sqlpriv.kernel.terms.release import Release
 from sqlpriv.plan.pricing.split import split_price
 from sqlpriv.synth.adaptive.joint.strata_distance import distance_of
 from sqlpriv.synth.api.ask import Ask, Marginal, Question
-from sqlpriv.synth.api.method import Space
+from sqlpriv.synth.api.method import PairPlan, Space
 from sqlpriv.synth.api.one_way_marginals import modelled_columns
 from sqlpriv.synth.graph.junction_tree import Clique
 from sqlpriv.synth.inference.one_way_tables import (
@@ -145,6 +145,21 @@ class SharedOneWays:
         look = self.looks[column]
         return scale_sigma((look.sigma, look.price), price)
 
+    def measure_inside(self, questions: Sequence[Question]) -> tuple[Release, ...]:
+        """Answers questions of strata by themselves; the first one-way marginal of a column in all
+        of them is averaged with the look at it."""
+        answers = []
+        for question, release in zip(questions, self.ask.measure(questions), strict=True):
+            look = None
+            if isinstance(question, Marginal) and len(question.clique) == 1:
+                look = self.looks.pop(question.clique[0], None)
+            if look is None or look.id == release.id or len(release.values) != len(look.values):
+                answers.append(release)
+            else:
+                both = [(release.values, release.sigma), (look.values, look.sigma)]
+                answers.append(at_worth(release, *_average(both)))
+        return tuple(answers)
+
     def measure(self, questions: Sequence[Question]) -> tuple[Release, ...]:
         """Answers questions of everybody; the first one-way marginal of a column is shared."""
         marginals = [q for q in questions if isinstance(q, Marginal)]
@@ -231,17 +246,17 @@ def deepest(price: Price) -> float:
     return max(DEEPER) if price.nano >= SMALL else 0.0
 
 
-def pair_tables(space: Space, choosing: float, pairs: int | None = None) -> tuple[float, float]:
+def pair_tables(space: Space, plan: PairPlan) -> tuple[float, float]:
     """Returns the mean cells of a pair of columns, and for how many such tables the price would be
     if nothing but pairs were measured.
 
     Args:
         space: At least two of its columns have several levels.
-        choosing: The part of its price that a method spends on anything but its pairs.
-        pairs: How many it measures; None for those of a tree of the columns.
+        plan: What the method's pairs have of its price.
     """
     columns = modelled_columns(space.sizes)
-    tables = max(len(columns) - 1 if pairs is None else pairs, 1) / (1 - choosing)
+    pairs = len(columns) - 1 if plan.pairs is None else plan.pairs
+    tables = max(pairs, 1) / (1 - plan.choosing)
     sizes = [space.sizes[c] for c in columns]
     return float(np.mean([math.prod(p) for p in itertools.combinations(sizes, 2)])), tables
 

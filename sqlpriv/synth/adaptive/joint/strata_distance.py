@@ -39,6 +39,13 @@ class StrataDistance:
     spreads: Mapping[int, Floats]
     probabilities: Mapping[int, Floats]
 
+    def between_strata(self) -> float:
+        """Returns the expected total variation of a column's table inside a stratum from
+        everybody's, beyond chance: the mean over columns."""
+        scales = {c: float(p @ SCALES) for c, p in self.probabilities.items()}
+        each = [scales[c] * float(np.sqrt(spread).sum()) for c, spread in self.spreads.items()]
+        return min(TO_DISTANCE * float(np.mean(each)), 1.0)
+
     def error_inside(self, column: int, noise: float, of_all: float) -> float:
         """Returns the total variation by which a column's tables inside strata are expected to be
         off, the mean over strata.

@@ -34,6 +34,12 @@ LEAST_OTHERS = 1_000
 """Rows of everybody that stand beside a stratum's, where they are fewer: set."""
 
 
+MOST_OFF = 1.0
+"""The standard deviation of what is known of a cell, at most, in rows that are expected in it. With
+the noise's own, strata of 20 rows took as much of what all had too many as those of 2,000, and were
+drawn evenly from all levels: means of 12 strata of `compas` erred 1.8 times those without."""
+
+
 class Joint(Protocol):
     """A model of everybody, the strata's columns being the last ones."""
 
@@ -197,6 +203,8 @@ class StrataPool:
             values = np.array([tables[(column,)].values for tables in moved])
             variance = np.array([tables[(column,)].variance for tables in moved])
             of_all = self.joint_shares[column] * whole
+            room = MOST_OFF * np.outer(self.rows, self.joint_shares[column]) + 1e-9
+            variance = np.minimum(variance, room**2)
             values += variance / variance.sum(axis=0) * (of_all - values.sum(axis=0))
             tables = positive_means(values, np.sqrt(variance))
             for _ in range(SWEEPS):

@@ -22,7 +22,7 @@ from sqlpriv.plan.pricing.split import split_price
 from sqlpriv.synth.adaptive import whole_or_strata
 from sqlpriv.synth.adaptive.borrowing import borrow_by_stratum
 from sqlpriv.synth.api.ask import Ask, Marginal
-from sqlpriv.synth.api.method import Method, Model, Option, Options, Phase, Space
+from sqlpriv.synth.api.method import Method, Model, Option, Options, PairPlan, Phase, Space
 from sqlpriv.synth.api.one_way_marginals import modelled_columns
 from sqlpriv.synth.api.progress import Progress
 from sqlpriv.synth.inference.one_way_tables import total_of
@@ -46,8 +46,12 @@ def phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
 
 def fit(ask: Ask, space: Space, price: Price, options: Options) -> Sequence[Model]:
     """Returns one set of rows per stratum. Spends exactly `price`; see the module."""
-    pairs = math.comb(len(modelled_columns(space.sizes)), 2)
-    return whole_or_strata.fit(_fit, ask, space, price, options, ONES, pairs)
+    return whole_or_strata.fit(_fit, ask, space, price, options, pair_plan)
+
+
+def pair_plan(space: Space, _: Options) -> PairPlan:
+    """Returns how many pairs there are, and what they have of the price, about."""
+    return PairPlan(ONES, math.comb(len(modelled_columns(space.sizes)), 2))
 
 
 def measured_marginals(space: Space, price: Price, degree: int) -> list[Marginal]:
@@ -115,6 +119,7 @@ METHOD = Method(
     max_cells=4_000_000,
     arity=2,
     fit=fit,
+    one_model=whole_or_strata.whole_if_better(pair_plan),
     phases=phases,
     merges_lists=True,
 )

@@ -27,7 +27,7 @@ from sqlpriv.plan.pricing.split import split_price
 from sqlpriv.synth.adaptive import whole_or_strata
 from sqlpriv.synth.adaptive.borrowing import borrow_by_stratum
 from sqlpriv.synth.api.ask import Ask, Guess, Marginal
-from sqlpriv.synth.api.method import Method, Model, Option, Options, Phase, Space
+from sqlpriv.synth.api.method import Method, Model, Option, Options, PairPlan, Phase, Space
 from sqlpriv.synth.api.one_way_marginals import modelled_columns, one_ways
 from sqlpriv.synth.api.progress import Progress
 from sqlpriv.synth.inference.one_way_tables import Floats, onto_simplex, scale_sigma
@@ -49,8 +49,12 @@ def phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
 
 def fit(ask: Ask, space: Space, price: Price, options: Options) -> Sequence[Model]:
     """Returns one set of rows per stratum. Spends exactly `price`; see the module."""
-    pairs = _pair_count(space, options)
-    return whole_or_strata.fit(_fit, ask, space, price, options, 1 - WEIGHTS[2], pairs)
+    return whole_or_strata.fit(_fit, ask, space, price, options, pair_plan)
+
+
+def pair_plan(space: Space, options: Options) -> PairPlan:
+    """Returns how many pairs are measured, and what they have of the price."""
+    return PairPlan(1 - WEIGHTS[2], _pair_count(space, options))
 
 
 def _pair_count(space: Space, options: Options) -> int:
@@ -148,6 +152,7 @@ METHOD = Method(
     max_cells=4_000_000,
     arity=2,
     fit=fit,
+    one_model=whole_or_strata.whole_if_better(pair_plan),
     phases=phases,
     merges_lists=True,
     max_columns=MOST_COLUMNS,

@@ -34,7 +34,7 @@ from sqlpriv.synth.adaptive.rounds import BETWEEN, LAST, TREES, Rounds
 from sqlpriv.synth.adaptive.stratum_model import StratumCliques, knowing_zeros
 from sqlpriv.synth.adaptive.stratum_run import Run, fit_run
 from sqlpriv.synth.api.ask import Ask, Guess, Marginal
-from sqlpriv.synth.api.method import Method, Model, Option, Options, Phase, Space
+from sqlpriv.synth.api.method import Method, Model, Option, Options, PairPlan, Phase, Space
 from sqlpriv.synth.api.one_way_marginals import modelled_columns, one_ways
 from sqlpriv.synth.api.progress import Progress
 from sqlpriv.synth.graph.junction_tree import Clique, Graph, columns_of, mask_of
@@ -60,7 +60,12 @@ def phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
 
 def fit(ask: Ask, space: Space, price: Price, options: Options) -> Sequence[Model]:
     """Returns one junction-tree model per stratum. Spends exactly `price`; see the module."""
-    return whole_or_strata.fit(_fit, ask, space, price, options, 1 - WEIGHTS[2])
+    return whole_or_strata.fit(_fit, ask, space, price, options, pair_plan)
+
+
+def pair_plan(*_: object) -> PairPlan:
+    """Returns what measuring has of the price, as of a tree's pairs."""
+    return PairPlan(1 - WEIGHTS[2])
 
 
 def _edge_count(columns: int) -> int:
@@ -258,6 +263,7 @@ METHOD = Method(
     max_cells=4_000_000,
     arity=2,
     fit=fit,
+    one_model=whole_or_strata.whole_if_better(pair_plan),
     phases=phases,
     trees=True,
     max_columns=24,

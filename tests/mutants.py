@@ -71,6 +71,11 @@ QUERIES, ACCESS = "sqlpriv/session/queries/", "sqlpriv/session/access/"
 TIMES, CLOSED = "sqlpriv/plan/row_times.py", "tests/session/test_closed_rows.py"
 WINDOWS, LATE_ROWS = "tests/session/test_windows.py", "tests/attacks/test_late_rows.py"
 GRANTS = "tests/session/test_grants.py"
+HOSTILE = "tests/interfaces/server/test_hostile.py"
+HELD = "tests/interfaces/server/test_held_memory.py"
+PROTOCOL = "sqlpriv/interfaces/server/protocol/"
+SHARED_STATE = "sqlpriv/interfaces/server/shared/"
+PARTS = "tests/session/test_statements_in_parts.py"
 ORACLES, AVERAGING = "tests/attacks/test_oracles.py", "tests/attacks/test_averaging.py"
 
 MUTANTS = (
@@ -3474,6 +3479,72 @@ MUTANTS = (
         "not output.having and plain_keys and",
         "not output.having and",
         NAMED,
+    ),
+    Mutant(
+        "a candidate may count values",
+        K + "proof/sensitivity.py",
+        "part != parts[0] or part[-1] is not None for part",
+        "part != parts[0] for part",
+        SELECTION,
+    ),
+    # --- what a login may do, and make a server hold ---
+    Mutant(
+        "a handle is good for whoever shows it",
+        SHARED_STATE + "statement_handles.py",
+        "if number != user_id:",
+        "if number is None:",
+        HOSTILE,
+    ),
+    Mutant(
+        "a ticket is good twice",
+        "sqlpriv/interfaces/server/flight_sql/flight_service.py",
+        "find_statement(client.user, handle, once=True)",
+        "find_statement(client.user, handle)",
+        HOSTILE,
+    ),
+    Mutant(
+        "kept statements may have any length together",
+        SHARED_STATE + "statement_handles.py",
+        "characters > MOST_CHARACTERS and len(statements) > 1",
+        "characters > MOST_CHARACTERS and not statements",
+        HELD,
+    ),
+    Mutant(
+        "an answer that was given up counts as unread",
+        PROTOCOL + "unread_answers.py",
+        "self._bytes[user_id] -= size",
+        "self._bytes[user_id] -= 0",
+        HELD,
+    ),
+    Mutant(
+        "a list's texts may be shared",
+        PROTOCOL + "prepared.py",
+        "if kinds.is_dictionary(kind) or kinds.is_run_end_encoded(kind) or _is_view(kind):",
+        "if kinds.is_run_end_encoded(kind) or _is_view(kind):",
+        HELD,
+    ),
+    Mutant(
+        "sets of parameters are made all at once",
+        PROTOCOL + "prepared.py",
+        "for batch in rows.to_batches(max_chunksize=1):",
+        "whole = rows.to_pylist()\n    for batch in rows.to_batches(max_chunksize=1):",
+        HELD,
+    ),
+    # --- prices of parts ---
+    Mutant(
+        "the first SELECT of a UNION has a price for itself alone",
+        "sqlpriv/dialect/division/terms/price_marks.py",
+        "node.this is not inside:",
+        "inside is None:",
+        PARTS,
+    ),
+    # --- intervals ---
+    Mutant(
+        "intervals of few rows are as short as those of many",
+        "sqlpriv/answer/intervals/few_rows.py",
+        "np.where(n < 2 * z * np.asarray(deviation), far, z)",
+        "np.where(n < z * np.asarray(deviation), far, z)",
+        "tests/answer/test_few_rows.py",
     ),
 )
 

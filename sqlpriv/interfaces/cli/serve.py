@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import getpass
 import importlib
+import os
 import re
 import signal
 import sys
@@ -144,6 +145,8 @@ def serve(
             server.serve()
     except sqlpriv.Error as error:
         fail(error)
+    if server.is_held:  # all is closed, and Python's own end would wait for streams
+        os._exit(0)
 
 
 def load_for_statements() -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 import time
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -54,6 +57,26 @@ def test_answers_that_are_not_read_are_held_up_to_a_limit(
         except flight.FlightUnavailableError:
             assert time.monotonic() < until, "an answer that was given up is still held"
             time.sleep(0.1)
+
+
+def test_a_server_ends_though_somebody_does_not_read(serve: Any, tmp_path: Path) -> None:
+    """SIGTERM ends the process in time: it waited for the stream, for as long as its client did."""
+    served = serve()
+    command = [sys.executable, "-m", "sqlpriv", "serve", str(served.vault)]
+    listen = ["--listen", "grpc://127.0.0.1:0", "--audit", str(tmp_path / "audit")]
+    pipe = subprocess.PIPE
+    with subprocess.Popen([*command, *listen], stderr=pipe, text=True) as process:
+        try:
+            assert process.stderr is not None
+            place = process.stderr.readline().split(" on ")[1].split(";")[0]
+            bearer = (b"authorization", f"Bearer {served.tokens['ada']}".encode())
+            with flight.connect(place) as client:
+                stream = client.do_get(ticket(LARGE), flight.FlightCallOptions(headers=[bearer]))
+                process.terminate()
+                assert process.wait(60) == 0
+                stream.cancel()
+        finally:
+            process.kill()
 
 
 def test_no_user_holds_more_than_so_many_answers() -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ipaddress
+import signal
+import threading
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +27,9 @@ from sqlpriv.system.database_files import refuse_other_file
 
 ENCRYPTED, PLAIN = "grpc+tls", "grpc"
 _GRACE = 10.0
-"""Seconds that statements under way are given when the server ends."""
+"""Seconds that streams, and then statements under way, are given when the server ends."""
+_LOOK = 0.2
+"""Seconds after which it is seen that a signal came."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,11 @@ class Server:
         previews: Private table → the synthetic table whose rows previews of it show there.
         monitor: HOST:PORT where /healthz and /metrics are answered over HTTP; None for nowhere.
 
+    Attributes:
+        location: Where it listens.
+        is_held: It was closed, and clients hold streams that they do not read: gRPC waits for them,
+            and the process ends by `os._exit` alone.
+
     Raises:
         InterfaceError: The address is none, or it asks for passwords in clear over a network; or
             the certificate cannot be used.
@@ -86,6 +96,7 @@ class Server:
             raise OperationalError(f"there is no vault at {vault}")
         refuse_other_file(vault)
         limits = limits or Limits()
+        self.is_held = False
         self._common = common_state(vault)
         self._keeper = Doorkeeper(vault, self._common.key)
         self._audit = Audit(audit or vault.with_suffix(".audit"), self._common.server_name)
@@ -107,6 +118,7 @@ class Server:
         except Exception as error:  # Arrow and gRPC raise many kinds where a port is taken
             self._end()
             raise OperationalError(f"{listen} cannot be listened on: {error}") from None
+        self._has_ended = False
         self.location = f"{scheme}://{host}:{self._service.port}"
         self.postgresql: PostgreSqlServer | None = None
         self.monitor: Monitor | None = None
@@ -121,16 +133,34 @@ class Server:
             raise
 
     def serve(self) -> None:
-        """Serves until `close` is called elsewhere or the process gets SIGINT or SIGTERM."""
-        self._service.serve()
+        """Serves until `close` is called elsewhere or the process gets SIGINT or SIGTERM.
+
+        It is called in the main thread. Arrow's own `serve` ends no sooner than the last stream:
+        somebody who does not read an answer would keep the server from ever ending.
+        """
+        numbers = signal.SIGINT, signal.SIGTERM
+        before = {number: signal.signal(number, self._note_signal) for number in numbers}
+        try:
+            while not self._has_ended:
+                time.sleep(_LOOK)
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _note_signal(self, *_: object) -> None:
+        self._has_ended = True
 
     def close(self) -> None:
-        """Ends it: no more calls, a moment for the statements under way."""
+        """Ends it: no more calls, a moment for the statements and the streams under way."""
+        self._has_ended = True
         if self.monitor is not None:
             self.monitor.close()
         if self.postgresql is not None:
             self.postgresql.close()
-        self._service.shutdown()
+        ending = threading.Thread(target=self._service.shutdown, daemon=True)
+        ending.start()
+        ending.join(_GRACE)
+        self.is_held = ending.is_alive()
         self._runner.wait(_GRACE)
         self._end()
 

@@ -26,6 +26,7 @@ from sqlpriv.plan.columns_by_pattern import spell_out_columns
 from sqlpriv.plan.plan import Plan
 from sqlpriv.plan.planner import plan
 from sqlpriv.plan.pricing.statement import statement_price
+from sqlpriv.plan.relations.bare_subqueries import without_bare_subquery
 from sqlpriv.plan.relations.keyed_subqueries import KeyedSubquery, keyed_subquery, number_by_key
 from sqlpriv.plan.relations.outer_names import looks_outside
 from sqlpriv.plan.relations.subqueries import with_values
@@ -149,7 +150,8 @@ class StepPlanner:
 
     def _settle(self, select: t.Select) -> SettledQuery:
         spelt_out = spell_out_columns(select, self.contracts)
-        return settle_public_parts(spelt_out, self.contracts, self.access)
+        over_table = without_bare_subquery(spelt_out, self.contracts)
+        return settle_public_parts(over_table, self.contracts, self.access)
 
     def _steps_around(
         self, settled: SettledQuery, subqueries: Sequence[t.Subquery | t.InQuery], sharers: int

@@ -3540,6 +3540,13 @@ MUTANTS = (
     ),
     # --- intervals ---
     Mutant(
+        "squares in larger units are noised by the unit",
+        "sqlpriv/answer/moments.py",
+        "unit * q, var_n, var_s, unit**2 * var_q",
+        "unit * q, var_n, var_s, unit * var_q",
+        "tests/session/test_moments_of_wide_domains.py",
+    ),
+    Mutant(
         "intervals of few rows are as short as those of many",
         "sqlpriv/answer/intervals/few_rows.py",
         "np.where(n < 2 * z * np.asarray(deviation), far, z)",

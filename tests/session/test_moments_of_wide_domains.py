@@ -6,10 +6,16 @@ import math
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from suites.run import without_noise
+from support.exact_people import planned
 from support.templates import vault_of
 
+from sqlpriv.answer.moments import read_moments
+from sqlpriv.kernel.terms.budget import Rho
+from sqlpriv.kernel.terms.release import Release
+from sqlpriv.plan.aggregates.rewrites import Recipe
 from sqlpriv.session.session import Session
 
 MAKE = """
@@ -78,3 +84,18 @@ def test_their_half_widths_are_in_the_units_of_the_figures(owner: Session) -> No
         half_widths.append([float(column[0].as_py()) for column in table.columns])
     by_unit = [math.log2(b / a) for a, b in zip(*half_widths, strict=True)]
     assert by_unit == pytest.approx([60, 30, 30, 30], abs=math.log2(1.5))
+
+
+def test_squares_in_larger_units_are_noised_by_the_square_of_the_unit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The ± of a variance is made of them; by the unit itself it would be too short."""
+    sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1) VARIANCE(income) AS x FROM people"
+    recipe = planned(sql).output.recipes[0]
+    asked = (recipe.count, recipe.total, recipe.square)
+    answers = {q: Release(1, q, np.ones(1), 3.0, Rho(1), False) for q in asked if q is not None}
+    plain = read_moments(recipe, answers)
+    monkeypatch.setattr(Recipe, "square_unit", 16.0 * recipe.square_unit)
+    wide = read_moments(recipe, answers)
+    assert (wide.q == 16 * plain.q).all()
+    assert wide.var_q == 16**2 * plain.var_q

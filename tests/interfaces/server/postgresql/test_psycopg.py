@@ -454,6 +454,15 @@ def test_an_error_has_the_state_that_clients_know(served):
         connection.execute("CREATE TEMP TABLE t AS SELECT 1")
 
 
+def test_a_pattern_without_tables_is_postgresqls(served):
+    """DuckDB's SIMILAR TO takes a regular expression: 'abc' was not like 'a%'."""
+    connection = served.psycopg()
+    row = connection.execute("SELECT 'abc' SIMILAR TO 'a%', 'abc' SIMILAR TO 'b%'").fetchone()
+    assert row == (True, False)
+    with pytest.raises(psycopg.Error, match="to_hex"):  # in capitals there
+        connection.execute("SELECT to_hex(255)")
+
+
 @pytest.mark.parametrize(
     ("statement", "words"),
     [

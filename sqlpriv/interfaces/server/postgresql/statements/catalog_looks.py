@@ -35,6 +35,9 @@ declared something meanwhile."""
 _PREVIEW_ROWS = 1_000
 """Rows of a synthetic table that previews of a private one may show."""
 
+_OTHER_WORDS = frozenset({"SIMILAR", "TO_HEX"})
+"""What means something else in DuckDB: a statement of constants with one of them is the session's,
+which reads it as PostgreSQL does, or refuses it."""
 _OID_COLUMN = re.compile(
     r"oid|\w*(relid|namespace|owner|objoid|classoid|objid|classid)|att(typid|collation)|inhparent"
     r"|con(indid|typid)|rel(type|am|tablespace)|typ(elem|array|basetype|collation)|usesysid"
@@ -157,6 +160,8 @@ def is_of_catalog(scan: StatementScan) -> bool:
     if "DIFFERENTIAL_PRIVACY" in scan.words:
         return False
     sources = [name for name in scan.sources if name[-1] not in VALUE_CALLS]
+    if not scan.sources and _OTHER_WORDS & set(scan.words):
+        return False
     return not sources or any(_is_catalog_name(name) for name in sources)
 
 

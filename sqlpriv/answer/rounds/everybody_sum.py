@@ -3,8 +3,8 @@
 Everybody's figure that is put together from k strata has the noise of k sums, each with the whole
 price: √k times that of asking for everybody alone. No noise of the strata is both as small and
 adds up to less, since a row may be in any stratum. So everybody's own sum is measured, too, and
-takes the part f of the price that leaves no stratum's predicted error more than `STRATA_LOSE`
-times as large once both levels agree (`cost_of_strata.largest_own_part`).
+takes the part f of the price that leaves no stratum's ± more than `STRATA_LOSE` times as long
+(`cost_of_strata.largest_own_part`).
 
 It is measured only where that makes everybody's predicted error `LEAST_OWN_GAIN` times smaller, and
 by no less than the strata's errors grow, by the mean of their logarithms over the rows: `clipping`
@@ -67,7 +67,7 @@ def choose_own_sum(
         return None
     half = (strata.high - strata.low) / 2
     of_sums = (half * noise.unit / noise.n) ** 2
-    part = largest_own_part(of_sums, strata.variance, noise.shares, power)
+    part = largest_own_part(of_sums, strata.variance, power)
     if part <= 0:
         return None
     unit = noise.unit * part ** (-power / 2)

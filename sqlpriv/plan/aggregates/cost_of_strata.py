@@ -8,14 +8,13 @@ and Musco 2024) see `examples/papers/strata/theorems.py`.
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from itertools import takewhile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sqlpriv.kernel.terms.budget import Price, Rho
-from sqlpriv.plan.pricing.tuned_constants import MOST_OWN, STRATA_LOSE
+from sqlpriv.plan.pricing.tuned_constants import LEAST_OWN_GAIN, MOST_OWN, STRATA_LOSE
 
 
 def population_cost(k: int, price: type[Price], population_share: float = 0.0) -> float:
@@ -72,59 +71,47 @@ def plain_own_part(k: int, price: type[Price]) -> float:
     """Returns the part of a plain mean's price that everybody's own sum takes beside k strata's.
 
     It makes no stratum's noise more than `STRATA_LOSE` times as large; 0 where everybody's falls by
-    less than that. In whole hundredths, rounded down.
+    less than `LEAST_OWN_GAIN`, or by less than strata lose. In whole hundredths, rounded down.
 
     >>> from sqlpriv.kernel.terms.budget import Epsilon
     >>> [plain_own_part(k, Rho) for k in (1, 2, 3, 18)], plain_own_part(18, Epsilon)
-    ([0.0, 0.6, 0.52, 0.39], 0.0)
+    ([0.0, 0.36, 0.36, 0.36], 0.0)
     """
+    if k < 2:
+        return 0.0
     power = 1 if issubclass(price, Rho) else 2
     of_sums = np.ones(k)
-    part = largest_own_part(of_sums, of_sums, np.full(k, 1 / k), power) if k > 1 else 0.0
+    part = largest_own_part(of_sums, of_sums, power)
     gain = population_cost(k, price) / population_cost(k, price, part)
-    return part if gain >= STRATA_LOSE else 0.0
+    lost = strata_left(part, of_sums, of_sums, of_sums / k, power)[0] ** 0.5
+    return part if gain >= max(LEAST_OWN_GAIN, lost) else 0.0
 
 
 def largest_own_part(
-    of_sums: NDArray[np.float64],
-    variance: NDArray[np.float64],
-    shares: NDArray[np.float64],
-    power: int,
+    of_sums: NDArray[np.float64], variance: NDArray[np.float64], power: int
 ) -> float:
-    """Returns the part f of a price that everybody's own sum may take: no stratum's error becomes
-    more than `STRATA_LOSE` times as large once both levels agree.
+    """Returns the part f of a price that everybody's own sum may take: no stratum's ± becomes more
+    than `STRATA_LOSE` times as long.
 
-    With p the power, v a stratum's variance for the whole price, s what of it is the noise of its
-    sum, and a its share of the rows, the sum's noise becomes S = s / (1 - f)^p, and agreement
-    (`answer.reconcile`) takes off (a S)² / (V_A + V_B): V_A = Σ a² (v - s + S) is the variance of
-    the strata put together, V_B = (Σ a² √s)² / f^p that of everybody's own sum, clipped as they.
-
-        v - s + S - (a S)² / (V_A + V_B) <= STRATA_LOSE² v
-
-    No Gaussian noise leaves strata of one size as well off and everybody better: with Σ its
-    covariance, ρ bounds each (Σ⁻¹)_ii, which is convex, so that the best Σ is alike in all strata.
+    With p the power, v a stratum's variance for the whole price and s what of it is the noise of
+    its sum, v - s + s / (1 - f)^p <= STRATA_LOSE² v. What agreement takes off (`strata_left`) is
+    left out, since ± do not state it where both levels rest on the same counts: two strata's were
+    1.6 times as long where it was counted.
 
     Args:
-        of_sums, variance, shares: s, v and a of each stratum, of one shape.
+        of_sums, variance: s and v of each stratum, of one shape.
         power: Of a part of the price that a variance falls with: 1 for ρ, 2 for ε.
 
     Returns:
         f in whole hundredths, rounded down, `MOST_OWN` at most.
 
     >>> one = np.ones(4)
-    >>> [largest_own_part(one, v * one, one / 4, p) for v, p in ((1.0, 1), (1.0, 2), (9.0, 1))]
-    [0.48, 0.22, 0.8]
+    >>> [largest_own_part(one, v * one, p) for v, p in ((1.0, 1), (1.0, 2), (9.0, 1))]
+    [0.36, 0.2, 0.8]
     """
-    v = np.ravel(variance)
-
-    def is_allowed(hundredths: int) -> bool:
-        left = strata_left(hundredths / 100, of_sums, variance, shares, power)
-        return bool((left <= STRATA_LOSE**2 * v).all())
-
-    return (
-        bisect_left(range(1, round(100 * MOST_OWN) + 1), True, key=lambda f: not is_allowed(f))
-        / 100
-    )
+    left = of_sums / np.maximum((STRATA_LOSE**2 - 1) * variance + of_sums, 1e-300)
+    most = float(np.min(1 - left ** (1 / power)))
+    return math.floor(100 * min(most, MOST_OWN) + 1e-9) / 100
 
 
 def strata_left(
@@ -135,7 +122,20 @@ def strata_left(
     power: int,
 ) -> NDArray[np.float64]:
     """Returns the strata's variances, of shape (strata,), where everybody's own sum takes the part
-    f of the price and both levels agree: the left side of `largest_own_part`'s inequality."""
+    f of the price and both levels agree.
+
+    With a a stratum's share of the rows its sum's noise becomes S = s / (1 - f)^p, and agreement
+    (`answer.reconcile`) takes off (a S)² / (V_A + V_B): V_A = Σ a² (v - s + S) is the variance of
+    the strata put together, V_B = (Σ a² √s)² / f^p that of everybody's own sum, clipped as they.
+
+    No Gaussian noise leaves strata of one size as well off and everybody better: with Σ its
+    covariance, ρ bounds each (Σ⁻¹)_ii, which is convex, so that the best Σ is alike in all strata.
+
+    Args:
+        part: f.
+        of_sums, variance, power: See `largest_own_part`.
+        shares: a.
+    """
     s, v, a = (np.ravel(x) for x in (of_sums, variance, shares))
     alone = float((a**2 @ np.sqrt(s)) ** 2)
     dearer = s / (1 - part) ** power

@@ -58,9 +58,9 @@ AUTO_COST = 1.09
 """population_share = auto: the population's noise is at most so many times a fresh figure's. Under
 zCDP that leaves the strata 16 % of the price: 2.5 times the noise that all of it buys."""
 STRATA_LOSE, LEAST_OWN_GAIN = 1.25, 1.1
-"""How much farther a stratum may err for everybody's own sum, and how much less far everybody's
-figure then errs at the least. Under zCDP both levels' errors, multiplied, are least where each errs
-√2 times as far as alone, and 2 % more at 1.25; at 1.1 they are 16 % more (`cost_of_strata`)."""
+"""How much longer a stratum's ± may be for everybody's own sum, and how many times less far
+everybody's figure then errs at the least. Under zCDP both levels' errors, multiplied, are least
+where each errs √2 times as far as alone; they are 3 % more at 1.25, and at 1.1 16 %."""
 MOST_OWN = 0.8
 """The most of the price that everybody's own sum takes: more of ρ makes it 12 % better at most."""
 UPPER_DECILE, MEDIAN_SPREAD = 0.9, 0.5

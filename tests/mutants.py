@@ -3512,8 +3512,8 @@ MUTANTS = (
     Mutant(
         "an answer that was given up counts as unread",
         PROTOCOL + "unread_answers.py",
-        "self._bytes[user_id] -= size",
-        "self._bytes[user_id] -= 0",
+        "self._count(user_id, -1, -streams, -size)",
+        "self._count(user_id, -1, -streams, 0)",
         HELD,
     ),
     Mutant(

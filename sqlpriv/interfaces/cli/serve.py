@@ -86,6 +86,13 @@ _pem = click.Path(exists=True, dir_okay=False, path_type=Path)
     help="Statements that one user may run at once, on each of several servers.",
 )
 @click.option(
+    "--memory",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="GIB",
+    help="What the server may take beyond what it holds at its start, on Linux: a statement that"
+    " would take more fails.  [default: three quarters of the machine's memory]",
+)
+@click.option(
     "--exact-times",
     is_flag=True,
     help="Answer as soon as an answer is there. By default an analyst's answer waits for a time on"
@@ -104,6 +111,7 @@ def serve(
     audit: Path | None,
     timeout: float,
     concurrency: int,
+    memory: float | None,
     exact_times: bool,
 ) -> None:
     """Serve a vault to whom `sqlpriv user add` let in.
@@ -118,6 +126,7 @@ def serve(
         raise click.UsageError("Give both --certificate and --key.")
     try:
         from sqlpriv.interfaces.server.endpoints.listen import Limits, Server
+        from sqlpriv.interfaces.server.endpoints.memory_limit import GIB, limit_memory
     except ImportError:
         raise click.ClickException('protobuf is missing: pip install "sqlpriv[server]"') from None
     pairs = dict(preview.partition("=")[::2] for preview in previews)
@@ -132,7 +141,8 @@ def serve(
         if engine is not None:
             keep_engine_at(vault, engine)
         refuse_lone_primary(vault)
-        with Server(vault, listen, tls, audit, limits, postgresql, pairs, monitor) as server:
+        server = Server(vault, listen, tls, audit, limits, postgresql, pairs, monitor)
+        try:
             signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
             click.echo(f"serving {vault} on {server.location}; Ctrl-C ends it", err=True)
             if server.postgresql is not None:
@@ -142,11 +152,17 @@ def serve(
                 host, port = server.monitor.address
                 click.echo(f"curl http://{host}:{port}/metrics", err=True)
             load_for_statements()
+            if (room := limit_memory(memory)) is not None:
+                click.echo(f"it may take {room / GIB:.1f} GiB of memory (--memory)", err=True)
             server.serve()
+        finally:
+            try:
+                server.close()
+            finally:  # all is closed, and Python's own end would wait for streams
+                if server.is_held:
+                    os._exit(0)
     except sqlpriv.Error as error:
         fail(error)
-    if server.is_held:  # all is closed, and Python's own end would wait for streams
-        os._exit(0)
 
 
 def load_for_statements() -> None:

@@ -6,7 +6,8 @@ import ipaddress
 import signal
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -18,6 +19,7 @@ from sqlpriv.interfaces.server.cancels import Cancels
 from sqlpriv.interfaces.server.endpoints.monitor import Monitor
 from sqlpriv.interfaces.server.flight_sql.flight_service import Service
 from sqlpriv.interfaces.server.postgresql.pg_server import PostgreSqlServer
+from sqlpriv.interfaces.server.protocol.unread_answers import UnreadAnswers
 from sqlpriv.interfaces.server.running_statements import Runner
 from sqlpriv.interfaces.server.sessions import Sessions
 from sqlpriv.interfaces.server.shared.common_state import common_state
@@ -96,7 +98,7 @@ class Server:
             raise OperationalError(f"there is no vault at {vault}")
         refuse_other_file(vault)
         limits = limits or Limits()
-        self.is_held = False
+        self.is_held = self._is_closed = False
         self._common = common_state(vault)
         self._keeper = Doorkeeper(vault, self._common.key)
         self._audit = Audit(audit or vault.with_suffix(".audit"), self._common.server_name)
@@ -104,12 +106,14 @@ class Server:
         self._runner = Runner(limits.timeout, limits.concurrency, exact_times=limits.exact_times)
         self._cancels = Cancels(self._runner, self._common.key)
         self._cancels.channel = self._common.open_channel(self._cancels.hear)
+        unread = UnreadAnswers()
         try:
             self._service = Service(
                 self._sessions,
                 self._runner,
                 self._audit,
                 self._cancels,
+                unread=unread,
                 location=f"{scheme}://{host}:{port}",
                 auth_handler=NoHandshake(),
                 tls_certificates=[tls] if tls else None,
@@ -125,7 +129,7 @@ class Server:
         try:
             if postgresql is not None:
                 parts = (self._keeper, self._sessions, self._runner, self._audit, self._cancels)
-                self.postgresql = PostgreSqlServer(postgresql, tls, *parts, previews or {})
+                self.postgresql = PostgreSqlServer(postgresql, tls, *parts, unread, previews or {})
             if monitor is not None:
                 self.monitor = Monitor(monitor, vault, self._audit.outcomes)
         except BaseException:  # Ctrl-C, too, leaves no server running
@@ -133,7 +137,7 @@ class Server:
             raise
 
     def serve(self) -> None:
-        """Serves until `close` is called elsewhere or the process gets SIGINT or SIGTERM.
+        """Serves until `close` is called elsewhere or a SIGINT or SIGTERM comes, and closes.
 
         It is called in the main thread. Arrow's own `serve` ends no sooner than the last stream:
         somebody who does not read an answer would keep the server from ever ending.
@@ -144,6 +148,7 @@ class Server:
             while not self._has_ended:
                 time.sleep(_LOOK)
         finally:
+            self.close()
             for number, handler in before.items():
                 signal.signal(number, handler)
 
@@ -151,8 +156,18 @@ class Server:
         self._has_ended = True
 
     def close(self) -> None:
-        """Ends it: no more calls, a moment for the statements and the streams under way."""
-        self._has_ended = True
+        """Ends it: no more calls, a moment for the statements and the streams under way.
+
+        Meanwhile SIGINT and SIGTERM are ignored: who sends a second one would interrupt what has to
+        be closed, and Python's own end waits for streams.
+        """
+        if self._is_closed:
+            return
+        self._has_ended = self._is_closed = True
+        with _ignore_signals():
+            self._close()
+
+    def _close(self) -> None:
         if self.monitor is not None:
             self.monitor.close()
         if self.postgresql is not None:
@@ -175,6 +190,21 @@ class Server:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+@contextmanager
+def _ignore_signals() -> Iterator[None]:
+    """Ignores SIGINT and SIGTERM, if this is the main thread, which alone can."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    numbers = signal.SIGINT, signal.SIGTERM
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler or signal.SIG_DFL)
 
 
 _CERTIFICATE = """\

@@ -26,7 +26,6 @@ from sqlpriv.interfaces.server.protocol.options import (
     session_closed_message,
     set_options,
 )
-from sqlpriv.interfaces.server.protocol.unread_answers import UnreadAnswers
 from sqlpriv.interfaces.server.protocol.wire_errors import guard_handler
 from sqlpriv.interfaces.server.running_statements import Runner
 from sqlpriv.interfaces.server.sessions import Client, Sessions
@@ -43,14 +42,15 @@ class Service(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ships n
         runner: Runs their statements.
         audit: Is told of every statement that is run.
         cancels: Gives up statements, wherever they run.
-        options: What `FlightServerBase` takes: location, middleware with the `Door` as "door", …
+        options: `unread` counts the answers that are not read; all else is what `FlightServerBase`
+            takes: location, middleware with the `Door` as "door", …
     """
 
     def __init__(
         self, sessions: Sessions, runner: Runner, audit: Audit, cancels: Cancels, **options: Any
     ) -> None:
         self._sessions, self._runner, self._audit = sessions, runner, audit
-        self._cancels, self._unread = cancels, UnreadAnswers()
+        self._cancels, self._unread = cancels, options.pop("unread")
         self._requests = Requests(sessions, audit)
         super().__init__(**options)
 
@@ -124,8 +124,10 @@ class Service(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ships n
         elif name.endswith("StatementQuery"):
             owner, statement = self._requests.find_statement(client, name, command)
         else:
-            return flight.RecordBatchStream(self._facts(context, client, name, command))
-        result = self._run(context, owner, statement, handle)
+            return self._stream(client, Result(self._facts(context, client, name, command)))
+        return self._stream(client, self._run(context, owner, statement, handle))
+
+    def _stream(self, client: Client, result: Result) -> flight.FlightDataStream:
         unread = self._unread.stream(client.user.id, result)
         return flight.GeneratorStream(results.schema(result), unread)
 

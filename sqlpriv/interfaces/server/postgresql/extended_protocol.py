@@ -200,7 +200,7 @@ class ExtendedProtocol:
         if not portal.has_run:
             answer = await self._connection.answer(sql, portal.values)
             portal.table, portal.tag, portal.notices = answer.table, answer.tag, answer.notices
-            portal.has_run = True
+            portal.held, portal.has_run = answer.held, True
             if answer.changed:
                 self._sender.send(wire.parameter_status(*answer.changed))
         if portal.table is None:

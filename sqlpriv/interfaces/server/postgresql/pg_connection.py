@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlpriv.errors import DataError, Error, PermissionDenied
@@ -69,7 +70,8 @@ class PostgreSqlConnection:
         self._server, self._reader = server, reader
         self._client, self._key = client, key
         rules = client.user.rules
-        self.answerer = Answerer(client.session, self._write_audit, rules, server.previews)
+        hold = partial(server.unread.hold, client.user.id)
+        self.answerer = Answerer(client.session, self._write_audit, rules, server.previews, hold)
         if rules.error_columns:
             self.answerer.settings.set(ERROR_COLUMNS, "on")
         self._sender = MessageSender(writer, self.answerer.settings)
@@ -77,6 +79,10 @@ class PostgreSqlConnection:
         self.status = "I"
         self.failing = PreparedStatement("")
         self._skips = False
+
+    def close_portals(self) -> None:
+        """Lets go of every answer that was bound: a collection of garbage may come late."""
+        self._extended.close_portals()
 
     async def serve(self) -> None:
         """Answers messages until the client ends the connection, or loses it."""

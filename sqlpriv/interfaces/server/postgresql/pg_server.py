@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
+from traceback import clear_frames
 
 from sqlpriv.errors import Error, OperationalError, PermissionDenied
 from sqlpriv.interfaces.server.audit_log import Audit
@@ -25,6 +26,7 @@ from sqlpriv.interfaces.server.postgresql.statements.client_settings import (
     default_dialect,
     startup_settings,
 )
+from sqlpriv.interfaces.server.protocol.unread_answers import UnreadAnswers
 from sqlpriv.interfaces.server.running_statements import Runner
 from sqlpriv.interfaces.server.scram import MECHANISM, ScramExchange
 from sqlpriv.interfaces.server.sessions import Client, Sessions
@@ -51,6 +53,7 @@ class PostgreSqlServer:
         runner: Runs their statements.
         audit: Is told of every statement that is run, and of whoever was turned away.
         cancels: Gives up statements, wherever they run.
+        unread: Counts the answers that are not read to their end.
         previews: Private table → the synthetic table that previews of it show.
 
     Raises:
@@ -67,10 +70,11 @@ class PostgreSqlServer:
         runner: Runner,
         audit: Audit,
         cancels: Cancels,
+        unread: UnreadAnswers,
         previews: Mapping[str, str],
     ) -> None:
         self.previews = {table.lower(): synthetic for table, synthetic in previews.items()}
-        self.keeper, self.runner, self.audit = keeper, runner, audit
+        self.keeper, self.runner, self.audit, self.unread = keeper, runner, audit, unread
         self._sessions, self._cancels = sessions, cancels
         host, port = parse_address(listen, tls is not None)
         self._tls = tls_context(tls) if tls else None
@@ -124,8 +128,9 @@ class PostgreSqlServer:
         assert task is not None
         self._tasks.add(task)
         try:
-            with suppress(*_LOST):
-                await self._welcome(reader, writer)
+            await self._welcome(reader, writer)
+        except _LOST as error:
+            clear_frames(error.__traceback__)  # the reader keeps the error, and so what was sent
         except asyncio.CancelledError:
             writer.transport.abort()  # the server ends
         except Exception as error:  # told to the client, without details if it is a bug of ours
@@ -258,6 +263,7 @@ class PostgreSqlServer:
             await asyncio.shield(in_thread(self.threads, self._end, connection, client))
 
     def _end(self, connection: PostgreSqlConnection, client: Client) -> None:
+        connection.close_portals()
         self._sessions.end(client)
         with client.lock:
             connection.answerer.close()

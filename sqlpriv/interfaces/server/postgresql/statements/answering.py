@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -48,6 +48,7 @@ from sqlpriv.interfaces.server.postgresql.statements.statement_answer import (
     StatementAnswer,
     command_tag,
 )
+from sqlpriv.interfaces.server.protocol.unread_answers import HeldAnswer
 from sqlpriv.interfaces.server.spending_rules import SpendingRules, run_within_rules
 from sqlpriv.session.session import Result, Session
 
@@ -84,12 +85,14 @@ class Answerer:
         audit: Is told of each statement that the session runs: text, values, outcome.
         rules: How its user may spend.
         previews: Private table in lower case → the synthetic table that previews of it show.
+        hold: Counts rows among those that the user has not read, until what it returns is gone.
     """
 
     session: Session
     audit: Callable[[str, int, Result | BaseException], None]
     rules: SpendingRules = field(default_factory=SpendingRules)
     previews: Mapping[str, str] = field(default_factory=dict)
+    hold: Callable[[pa.Table], HeldAnswer] | None = None
     cursors: CursorSet = field(default_factory=CursorSet)
     settings: ClientSettings = field(default_factory=ClientSettings)
     _has_told_of_transactions: bool = False
@@ -99,7 +102,8 @@ class Answerer:
         self.setting_statements = SettingStatements(self.session, self.settings)
 
     def close(self) -> None:
-        """Closes the catalog."""
+        """Closes the catalog and the cursors."""
+        self.cursors.close("all")
         self._looks.close()
 
     def constants(self, written: str, values: Sequence[Any]) -> Sequence[Any]:
@@ -125,6 +129,15 @@ class Answerer:
             return answer
         if (answer := self._cursor_answer(scan, values, report)) is not None:
             return answer
+        answer = self._answer_rows(sql, scan, values, report)
+        if answer.table is None or self.hold is None:
+            return answer
+        return replace(answer, held=self.hold(answer.table))
+
+    def _answer_rows(
+        self, sql: str, scan: StatementScan, values: Sequence[Any], report: Callable[[Any], None]
+    ) -> StatementAnswer:
+        """Returns the answer of the catalog, of a preview, or of the session."""
         text = self._session_text(sql)
         if is_of_catalog(scan):
             with _left_to_session(scan):
@@ -146,13 +159,13 @@ class Answerer:
             sqlpriv.Error: As running it would, before anything is read or charged.
         """
         scan = _scan(sql)
-        text = self._session_text(sql)
         if shows_setting(scan):
             return self.setting_statements.show(scan).schema
         if move := parse_move(scan):
             return self.cursors.find(move.name).table.schema if move.takes_rows else None
         if self._is_own(scan):
             return None
+        text = self._session_text(sql)
         if is_of_catalog(scan):
             with suppress(ProgrammingError):
                 return self._looks.query(text, values).schema
@@ -226,13 +239,15 @@ class Answerer:
             answer = self.answer(declaration.query, values, report)
             if answer.table is None:
                 raise DataError("a cursor takes a query that has rows")
-            cursor = OpenCursor(answer.table, declaration.is_held)
+            cursor = OpenCursor(answer.table, declaration.is_held, counted=answer.held)
             self.cursors.cursors[declaration.name] = cursor
             return StatementAnswer(tag="DECLARE CURSOR", notices=answer.notices)
         if move := parse_move(scan):
             rows = self.cursors.move(move)
-            word = "FETCH" if move.takes_rows else "MOVE"
-            return StatementAnswer(rows if move.takes_rows else None, f"{word} {rows.num_rows}")
+            if not move.takes_rows:
+                return StatementAnswer(tag=f"MOVE {rows.num_rows}")
+            counted = self.cursors.find(move.name).counted
+            return StatementAnswer(rows, f"FETCH {rows.num_rows}", held=counted)
         if scan.starts("CLOSE"):
             self.cursors.close(scan.tokens[1].name if len(scan.tokens) > 1 else "")
             return StatementAnswer(tag="CLOSE CURSOR")

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from sqlpriv.interfaces.server.postgresql.encoding.sqlstate import SqlStateError
 from sqlpriv.interfaces.server.postgresql.reading.sql_scan import SqlToken, StatementScan
+from sqlpriv.interfaces.server.protocol.unread_answers import HeldAnswer
 
 MOST = 100
 """Cursors of one connection."""
@@ -54,11 +55,12 @@ class CursorMove:
 
 @dataclass
 class OpenCursor:
-    """An answer, and how many of its rows have been passed."""
+    """An answer, how many of its rows have been passed, and what counts it as not read."""
 
     table: pa.Table
     is_held: bool
     position: int = 0
+    counted: HeldAnswer | None = None
 
 
 @dataclass

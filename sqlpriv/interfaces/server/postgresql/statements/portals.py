@@ -13,6 +13,7 @@ from sqlpriv.interfaces.server.postgresql.encoding import far_moments, wire
 from sqlpriv.interfaces.server.postgresql.encoding import type_numbers as types
 from sqlpriv.interfaces.server.postgresql.encoding.sqlstate import SqlStateError
 from sqlpriv.interfaces.server.postgresql.encoding.wire_parameters import decode
+from sqlpriv.interfaces.server.protocol.unread_answers import HeldAnswer
 
 MOST = 1_000
 """Prepared statements of one connection, and portals."""
@@ -73,6 +74,7 @@ class Portal:
         statement: What is run.
         values: Of its parameters.
         formats: Of its columns, as Bind gave them: none, one for all, or one for each.
+        held: Counts its rows among those that are not read, while the portal stands.
     """
 
     statement: PreparedStatement
@@ -83,6 +85,7 @@ class Portal:
     tag: str = ""
     notices: Sequence[str] = field(default_factory=tuple)
     has_run: bool = False
+    held: HeldAnswer | None = None
 
     def column_formats(self, count: int) -> list[int]:
         """Returns 0 (text) or 1 (binary) for each of that many columns.

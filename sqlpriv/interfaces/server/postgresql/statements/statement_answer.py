@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from sqlpriv.interfaces.server.postgresql.reading.sql_scan import StatementScan
+from sqlpriv.interfaces.server.protocol.unread_answers import HeldAnswer
 
 
 @dataclass(frozen=True)
@@ -19,12 +20,14 @@ class StatementAnswer:
         tag: What CommandComplete says; a count of rows is put behind SELECT.
         notices: What the client is told beside the rows.
         changed: A setting whose new value the client has to be told.
+        held: Counts the rows among those that are not read, for as long as it is there.
     """
 
     table: pa.Table | None = None
     tag: str = "SELECT"
     notices: Sequence[str] = ()
     changed: tuple[str, str] | None = None
+    held: HeldAnswer | None = None
 
 
 def command_tag(scan: StatementScan, changed: int) -> str:

@@ -1,0 +1,73 @@
+"""How much memory a server may take: a statement that would take more fails by itself.
+
+DuckDB's functions of texts and lists make their values outside of its own limit of memory, so one
+free statement of an analyst could take all that a machine has, and the server with it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+GIB = 2**30
+_SHARE = 0.75
+"""Of the machine's memory, what a server may take by default."""
+_CGROUP_FILES = ("memory.max", "memory.limit_in_bytes")
+_CGROUPS = Path("/sys/fs/cgroup")
+
+
+def limit_memory(gib: float | None = None) -> int | None:
+    """Limits the private memory that this process may take to write in (RLIMIT_DATA), on Linux.
+
+    What it holds already is not counted. A lower limit that the process was started with
+    (`ulimit -d`) stays.
+
+    Args:
+        gib: GiB beyond what it holds now; None for three quarters of the machine's memory, or of
+            its control group's.
+
+    Returns:
+        The bytes that it may take beyond what it holds; None where the system sets no limit.
+    """
+    if sys.platform != "linux":
+        return None
+    import resource
+
+    more = int(gib * GIB) if gib is not None else int(_SHARE * machine_bytes())
+    _, most = resource.getrlimit(resource.RLIMIT_DATA)
+    total = more + _held_bytes()
+    if most != resource.RLIM_INFINITY:
+        total = min(total, most)
+    resource.setrlimit(resource.RLIMIT_DATA, (total, most))
+    return total - _held_bytes()
+
+
+def machine_bytes() -> int:
+    """Returns the memory of the machine, or of the control group of this process, if less."""
+    sizes = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    with suppress(OSError):
+        for line in Path("/proc/self/cgroup").read_text().splitlines():
+            _, controllers, path = line.split(":", 2)
+            if controllers in ("", "memory"):
+                sizes += _group_limits(_CGROUPS / controllers, path)
+    return min(sizes)
+
+
+def _group_limits(root: Path, path: str) -> list[int]:
+    """Returns the limits, in bytes, of a control group and of those that it is part of."""
+    limits = []
+    parts = [part for part in path.split("/") if part]
+    for depth in range(len(parts) + 1):
+        for name in _CGROUP_FILES:
+            with suppress(OSError, ValueError):  # "max" is no number
+                limits.append(int(root.joinpath(*parts[:depth], name).read_text()))
+    return limits
+
+
+def _held_bytes() -> int:
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmData:"):
+            return int(line.split()[1]) * 1024
+    return 0

@@ -1,0 +1,168 @@
+"""What one login's statements can make a server take, and what its answers hold after they end."""
+
+from __future__ import annotations
+
+import gc
+import signal
+import subprocess
+import sys
+import time
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyarrow import flight
+
+from sqlpriv.interfaces.server.endpoints import memory_limit
+from sqlpriv.interfaces.server.protocol import messages as m
+from sqlpriv.interfaces.server.protocol import unread_answers
+from sqlpriv.interfaces.server.protocol.unread_answers import HeldAnswer
+
+psycopg = pytest.importorskip("psycopg")
+LARGE = "SELECT a.income, repeat('x', 1000) AS s FROM made a, made b LIMIT 40000"
+"""Forty megabytes."""
+CHILD = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_AS, (4 * 10**9, 4 * 10**9))  # the machine lives, come what may
+sys.argv[0] = "sqlpriv"
+from sqlpriv.interfaces.cli.main import main
+main()
+"""
+
+
+@contextmanager
+def serving(served: Any, folder: Path, *more: str) -> Iterator[tuple[Any, str]]:
+    """A server in a process of its own, and where it listens."""
+    listen = ["--listen", "grpc://127.0.0.1:0", "--audit", str(folder / "audit"), *more]
+    command = [sys.executable, "-c", CHILD, "serve", str(served.vault), *listen]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stderr is not None
+            yield process, process.stderr.readline().split(" on ")[1].split(";")[0]
+        finally:
+            process.kill()
+
+
+def call(served: Any) -> flight.FlightCallOptions:
+    bearer = (b"authorization", f"Bearer {served.tokens['ada']}".encode())
+    return flight.FlightCallOptions(headers=[bearer])
+
+
+def ticket(sql: str) -> flight.Ticket:
+    return flight.Ticket(m.wrap("CommandStatementQuery", query=sql))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a limit of memory is Linux's")
+def test_a_statement_that_takes_too_much_memory_fails_and_the_server_lives(
+    served: Any, tmp_path: Path
+) -> None:
+    """Its texts take 20 GB, which are outside of DuckDB's limit; the server may take half of one.
+    The machine's own stands in for the kernel that ends a process: 4 GB."""
+    text = "repeat(repeat('y', 1000), CAST(10000 * a.sex AS INTEGER))"
+    hungry = f"SELECT length({text}) AS n FROM made a, made b LIMIT 2000"
+    with serving(served, tmp_path, "--memory", "0.5") as (process, place):
+        line = process.stderr.readline()
+        assert line == "it may take 0.5 GiB of memory (--memory)\n"
+        with flight.connect(place) as client:
+            with pytest.raises(flight.FlightError, match="Out of Memory"):
+                client.do_get(ticket(hungry), call(served)).read_all()
+            assert client.do_get(ticket("SELECT 1 AS a"), call(served)).read_all().num_rows == 1
+        assert process.poll() is None
+
+
+def test_the_limit_is_the_control_groups_where_that_is_less(
+    tmp_path: Path,
+) -> None:
+    """systemd's MemoryMax= stands in the group that the process is in; another says "max"."""
+    assert memory_limit.machine_bytes() > 1_000_000
+    inner = tmp_path / "system.slice" / "sqlpriv.service"
+    inner.mkdir(parents=True)
+    (tmp_path / "system.slice" / "memory.max").write_text("max\n")
+    (inner / "memory.max").write_text("1000000\n")
+    found = memory_limit._group_limits(tmp_path, "/system.slice/sqlpriv.service")
+    assert found == [1_000_000]
+
+
+def test_cursors_of_one_user_are_held_up_to_a_limit_in_both_protocols(
+    serve: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cursors of two connections and a stream count into one sum; another user has one of their
+    own, and what is closed counts no more."""
+    monkeypatch.setattr(unread_answers, "MOST_BYTES", 100_000_000)
+    served = serve()
+    connections = [served.psycopg(), served.psycopg()]
+    for at, connection in enumerate(connections):
+        connection.execute(f"DECLARE c{at} CURSOR WITH HOLD FOR {LARGE}")
+    with pytest.raises(psycopg.OperationalError, match="2 answers are not read to their end"):
+        connections[0].execute(f"DECLARE more CURSOR WITH HOLD FOR {LARGE}")
+    client, options = served.flight()
+    with pytest.raises(flight.FlightUnavailableError, match="not read to their end"):
+        client.do_get(ticket(LARGE), options)
+    assert len(served.psycopg("bob").execute(LARGE).fetchall()) == 40_000
+    assert len(connections[0].execute("FETCH 30000 FROM c0").fetchall()) == 30_000
+    connections[0].execute("CLOSE c0")
+    connections[0].execute(f"DECLARE more CURSOR WITH HOLD FOR {LARGE}")
+
+
+def test_facts_that_are_not_read_count_as_answers(
+    serve: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Flight's lists of tables waited for their readers without being counted."""
+    monkeypatch.setattr(unread_answers, "MOST_BYTES", 1_000_000)
+    served = serve()
+    client, options = served.flight()
+    tables = flight.Ticket(m.wrap("CommandGetTables", include_schema=True))
+    connection = served.psycopg()
+    connection.execute(f"DECLARE c CURSOR WITH HOLD FOR {LARGE}")
+    with pytest.raises(flight.FlightUnavailableError, match="not read to their end"):
+        client.do_get(tables, options)
+    connection.execute("CLOSE c")
+    assert client.do_get(tables, options).read_all().num_rows >= 2
+
+
+@pytest.mark.parametrize("ends", ["close", "reset"])
+def test_a_connection_that_ends_holds_no_answer(
+    served: Any, monkeypatch: pytest.MonkeyPatch, ends: str
+) -> None:
+    """Cursor and portal go with it: they stayed until a collection of garbage; none comes here."""
+    held = weakref.WeakSet[HeldAnswer]()
+    begin = HeldAnswer.__init__
+    monkeypatch.setattr(
+        HeldAnswer, "__init__", lambda self, release: (begin(self, release), held.add(self))[0]
+    )
+    gc.disable()
+    try:
+        connection = served.psycopg()
+        connection.execute(f"DECLARE c CURSOR WITH HOLD FOR {LARGE}")
+        if ends == "close":
+            connection.execute("SELECT income FROM made WHERE income > %s", (1,))
+            assert held
+            connection.close()
+        else:  # in the midst of its rows
+            connection.pgconn.send_query(LARGE.encode())
+            time.sleep(1)
+            assert len(held) == 2
+            connection.pgconn.finish()
+        until = time.monotonic() + 20
+        while held:
+            assert time.monotonic() < until, f"{len(held)} answers are held"
+            time.sleep(0.1)
+    finally:
+        gc.enable()
+
+
+def test_a_server_that_is_told_twice_ends_though_somebody_does_not_read(
+    served: Any, tmp_path: Path
+) -> None:
+    """The second signal interrupted what closes, and Python's end then waited for the stream."""
+    with serving(served, tmp_path) as (process, place), flight.connect(place) as client:
+        stream = client.do_get(ticket(LARGE), call(served))
+        process.send_signal(signal.SIGINT)
+        for _ in range(2):
+            time.sleep(1)
+            process.terminate()
+        assert process.wait(60) == 0
+        stream.cancel()

@@ -25,6 +25,7 @@ from sqlpriv.session.access.kept_statements import MOST, KeptStatements
 from sqlpriv.session.queries import private_steps, runner, step_runner
 from sqlpriv.session.queries.programs import gate_requests, kept_programs
 from sqlpriv.session.session import Session
+from sqlpriv.statements import tree as t
 
 MAKE = """
 CREATE TABLE people (id BIGINT PRIMARY KEY, sex VARCHAR, income BIGINT);
@@ -372,11 +373,61 @@ def test_what_was_read_at_another_price_is_not_taken_on_trust(readings: Counter)
     kept = KeptStatements()
     select = kept.read(GROUPED.format(1, COUNTED), None, "duckdb")[0]
     (shape,) = kept._last_of_shape
-    kept._last_of_shape[shape] = replace(select, table="places")
+    kept._last_of_shape[shape] = kept._last_of_shape[shape]._replace(
+        select=replace(select, table="places")
+    )
     before = readings()
     said = [kept.read(GROUPED.format(price, COUNTED), None, "duckdb")[0] for price in (2, 3, 4)]
     assert [one.table for one in said] == ["people"] * 3
     assert readings() - before == 2
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda select: replace(select, pos=t.Pos(7, 7)),
+        lambda select: replace(select, items=(replace(select.items[0], expr=MOVED),)),
+    ],
+)
+def test_places_are_compared(change: Callable[[t.Select], t.Select], readings: Counter) -> None:
+    kept = KeptStatements()
+    select = kept.read(GROUPED.format(1, "sex"), None, "duckdb")[0]
+    (shape,) = kept._last_of_shape
+    kept._last_of_shape[shape] = kept._last_of_shape[shape]._replace(select=change(select))
+    for price in (2, 3):
+        kept.read(GROUPED.format(price, "sex"), None, "duckdb")
+    assert readings() == 3
+
+
+MOVED = t.Name("sex", pos=t.Pos(9, 9))
+
+
+def test_a_shape_is_forgotten_as_a_whole() -> None:
+    """It was a KeyError: a text was written of one that was kept no longer."""
+    kept = KeptStatements()
+    for price in (1, 2):
+        kept.read(GROUPED.format(price, "sex"), None, "duckdb")
+    for number in range(MOST + 1):
+        kept.read(GROUPED.format(1, f"sex, {number} AS n"), None, "duckdb")
+    assert [kept.read(GROUPED.format(price, "sex"), None, "duckdb")[0].options for price in (3, 4)]
+
+
+def test_a_text_that_is_read_again_is_no_second_price(readings: Counter) -> None:
+    kept = KeptStatements()
+    for _ in range(2):
+        kept.read(GROUPED.format(1, "sex"), None, "duckdb")
+        kept._queries.clear()
+    kept.read(GROUPED.format(2, "sex"), None, "duckdb")
+    assert readings() == 3
+
+
+def test_parameters_that_change_later_are_those_that_were_given() -> None:
+    kept, text, given = KeptStatements(), PRICED + " WHERE income < ?", [1]
+    for price in (1, 2):
+        kept.read(text.format(price, "COUNT(*)"), given, "duckdb")
+    (select,) = kept.read(text.format(3, "COUNT(*)"), given, "duckdb")
+    given[0] = 2
+    assert list(select.origin.parsed.values().values()) == [1]
 
 
 def test_texts_at_new_prices_are_told_apart_by_parameters_and_dialect() -> None:

@@ -6,7 +6,8 @@ import datetime as dt
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from copy import copy
+from dataclasses import dataclass, fields, is_dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -103,6 +104,20 @@ class PricedText(NamedTuple):
         return replace(select, options=options, text=text, origin=origin)
 
 
+class LastOfShape(NamedTuple):
+    """What was read last of a shape.
+
+    Args:
+        number: The price as it was written.
+        select: The query.
+        is_alike: Texts of two prices were read, and differ in these alone.
+    """
+
+    number: str
+    select: t.Select
+    is_alike: bool
+
+
 class KeptStatements:
     """Reads texts; a text of one private query gives the same object again.
 
@@ -116,8 +131,7 @@ class KeptStatements:
 
     def __init__(self) -> None:
         self._queries: Latest[object, tuple[cmd.Statement, ...]] = Latest()
-        self._last_of_shape: Latest[object, t.Select] = Latest()
-        self._seen_alike: Latest[object, bool] = Latest()
+        self._last_of_shape: Latest[object, LastOfShape] = Latest()
 
     def read(self, sql: str, parameters: Parameters, dialect: str) -> tuple[cmd.Statement, ...]:
         """Returns every statement of a text, as `dialect.read_parts` does."""
@@ -129,9 +143,11 @@ class KeptStatements:
         if (statements := self._queries.get(key)) is None:
             priced = PricedText.of(sql)
             shape = priced and (*priced.shape, *circumstances)
-            if priced is not None and self._seen_alike.get(shape):
-                origin = OriginToRead(lambda: _origin_of(sql, parameters, dialect))
-                statements = (priced.write_into(self._last_of_shape[shape], origin),)
+            last = self._last_of_shape.get(shape)
+            if priced is not None and last is not None and last.is_alike:
+                kept = copy(parameters)  # whose list it is may change it
+                origin = OriginToRead(lambda: _origin_of(sql, kept, dialect))
+                statements = (priced.write_into(last.select, origin),)
             else:
                 statements = sql_dialect.read_parts(sql, parameters, dialect)
                 if priced is not None:
@@ -147,9 +163,20 @@ class KeptStatements:
         match statements:
             case (t.Select() as select,) if select.origin is not None:
                 last = self._last_of_shape.get(shape)
-                if last is not None and repr(priced.write_into(last, None)) == repr(select):
-                    self._seen_alike[shape] = True
-                self._last_of_shape[shape] = select
+                is_alike = (
+                    last is not None
+                    and last.number != priced.number
+                    and _parts_of(priced.write_into(last.select, None)) == _parts_of(select)
+                )
+                self._last_of_shape[shape] = LastOfShape(priced.number, select, is_alike)
+
+
+def _parts_of(node: object) -> object:
+    """Returns all that a query says, and where; its origin alone is left out."""
+    if is_dataclass(node):
+        names = (part.name for part in fields(node) if part.name != "origin")
+        return (type(node), *(_parts_of(getattr(node, name)) for name in names))
+    return tuple(map(_parts_of, node)) if isinstance(node, tuple) else repr(node)
 
 
 def _origin_of(sql: str, parameters: Parameters, dialect: str) -> t.Origin:

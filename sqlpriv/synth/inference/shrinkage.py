@@ -58,30 +58,47 @@ def shrunk(
     """
     if not tables:
         return {}
-    expected = _with_mean_levels(tables, expected, doubt)
+    expected, aims = _with_mean_levels(tables, expected, doubt)
     reach = _concatenate([_reach(expected[c]) for c in tables])
     apart = _concatenate([noisy.values - expected[c] for c, noisy in tables.items()])
     noise = _concatenate([noisy.variance for noisy in tables.values()])
     keep = _kept_shares(reach, apart, noise, doubt)
     ends = np.cumsum([noisy.values.size for noisy in tables.values()])[:-1]
     return {
-        c: _move_towards(noisy, expected[c], k.reshape(noisy.values.shape))
+        c: _move_towards(noisy, expected[c], k.reshape(noisy.values.shape), aims.get(c))
         for (c, noisy), k in zip(tables.items(), np.split(keep, ends), strict=True)
     }
 
 
 def _with_mean_levels(
     tables: Mapping[Clique, Noisy], expected: Mapping[Clique, Floats], doubt: float
-) -> dict[Clique, Floats]:
+) -> tuple[dict[Clique, Floats], dict[Clique, _Aim]]:
     """Returns what is expected, with the posterior means of mean levels: of each column, then of
-    each column inside every combination of the others' levels."""
+    each column inside every combination of the others' levels; and these of columns' own tables,
+    which a tilt may have missed."""
     moved = {c: table for c, table in expected.items() if c in tables}
+    aims: dict[Clique, _Aim] = {}
     widest = max(table.ndim for table in moved.values())
     for of_lines, axis in itertools.product((False, True), range(widest)):
         wide = {c: t for c, t in moved.items() if t.ndim > max(axis, int(of_lines))}
         if wide:
-            moved |= _with_moved_levels(tables, wide, axis, of_lines, doubt)
-    return moved
+            tilted, aimed_at = _with_moved_levels(tables, wide, axis, of_lines, doubt)
+            moved |= tilted
+            aims |= {c: aim for c, aim in aimed_at.items() if moved[c].ndim == 1}
+    return moved, aims
+
+
+@dataclass(frozen=True)
+class _Aim:
+    """The posterior mean of a column's first moment.
+
+    Args:
+        centred: Levels less a centre, shape (levels,).
+        moment: The sum of counts times those.
+    """
+
+    centred: Floats
+    moment: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,8 +169,9 @@ def _with_moved_levels(
     axis: int,
     of_lines: bool,
     doubt: float,
-) -> dict[Clique, Floats]:
-    """Returns what is expected, with the mean levels of the tables' lines along an axis moved."""
+) -> tuple[dict[Clique, Floats], dict[Clique, _Aim]]:
+    """Returns what is expected, with the mean levels of the tables' lines along an axis moved, and
+    where the first line of each was to be moved."""
     by_levels: dict[int, list[Clique]] = {}
     for clique, table in expected.items():
         by_levels.setdefault(table.shape[axis], []).append(clique)
@@ -173,6 +191,7 @@ def _with_moved_levels(
     moments = _kept_shares(reach, apart, noise, doubt, AS_MOMENTS if few else AS_CELLS) * apart
     ends = np.cumsum([len(x.values) for x in alike])[:-1]
     moved: dict[Clique, Floats] = {}
+    aims: dict[Clique, _Aim] = {}
     for cliques, lines, of_each in zip(
         by_levels.values(), alike, np.split(moments, ends), strict=True
     ):
@@ -181,10 +200,11 @@ def _with_moved_levels(
             last = expected[clique].transpose(_axis_last(axis, expected[clique].ndim))
             size = last.size // last.shape[-1] if of_lines else 1
             factors = times[first : first + size]
+            aims[clique] = _Aim(lines.centred[first], float(of_each[first]))
             first += size
             tilted = last * (factors.reshape(last.shape) if of_lines else factors[0])
             moved[clique] = tilted.transpose(_last_axis_to(axis, tilted.ndim))
-    return moved
+    return moved, aims
 
 
 def tilt(counts: Floats, levels: Floats, moments: Floats) -> Floats:
@@ -290,22 +310,35 @@ def component_probabilities(logs: Floats, prior: Floats) -> Floats:
     return each
 
 
-def _move_towards(noisy: Noisy, expected: Floats, keep: Floats) -> Noisy:
-    apart = keep * (noisy.values - expected)
-    values = expected + (_without_moment(apart, expected) if apart.ndim == 1 else apart)
+def _move_towards(noisy: Noisy, expected: Floats, keep: Floats, aim: _Aim | None) -> Noisy:
+    values = expected + keep * (noisy.values - expected)
+    if aim is not None:
+        missed = aim.moment - float(expected @ aim.centred)
+        values = _without_moment(values, expected, missed)
     return Noisy(values, noisy.variance * np.maximum(keep, KEPT))
 
 
-def _without_moment(apart: Floats, expected: Floats) -> Floats:
-    """Returns what the cells of a column's table are moved by, less what would move its mean level:
-    that is what is expected already, and cells that keep different parts of their noise would move
-    it again. Means of strata that are far apart erred 1.13 times what they were measured to."""
+def _without_moment(values: Floats, expected: Floats, missed: float) -> Floats:
+    """Returns a column's table without what its cells move its mean level by, beyond what the tilt
+    missed.
+
+    The tilt has set the mean level already, and cells that keep different parts of their noise
+    would move it again. But a tilt is bounded, and moves nobody to where nobody is expected: so
+    much of the moment is left to the cells. None passes below 0 by what is taken off.
+
+    Args:
+        values: The table, moved towards what is expected, shape (levels,).
+        expected: After the tilt, of that shape.
+        missed: The first moment that was aimed at less that of `expected`.
+    """
     counts = np.maximum(expected, 0.0)
     levels = np.arange(counts.size, dtype=np.float64)
     centred = levels - float(counts @ levels) / max(float(counts.sum()), 1e-9)
-    spread = float(counts @ centred**2)
-    slope = float(apart @ centred) / spread if spread > 1e-9 else 0.0
-    return np.asarray(apart - slope * counts * centred)
+    moved = float((values - expected) @ centred)
+    beyond = min(max(moved - missed, min(moved, 0.0)), max(moved, 0.0))
+    spread, most = float(counts @ centred**2), 1 / max(float(np.abs(centred).max()), 1e-9)
+    slope = min(max(beyond / spread, -most), most) if spread > 1e-9 else 0.0
+    return np.maximum(values - slope * counts * centred, np.minimum(values, 0.0))
 
 
 def _concatenate(tables: list[Floats]) -> Floats:

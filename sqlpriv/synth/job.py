@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.plan.pricing.split import split_price
-from sqlpriv.synth.api.method import Method, Phase, Space
+from sqlpriv.synth.api.method import Method, Phase, Space, Strata
 from sqlpriv.synth.domain import binning
 from sqlpriv.synth.domain.domain import Domain
 from sqlpriv.synth.domain.level_choice import level_count
@@ -107,11 +107,27 @@ class Job:
         """All rows that the statement is about."""
         return self.domain.source if self.base is None else self.base
 
-    def expected_error(self, rows: float) -> ExpectedError:
-        """Returns the error that a table of so many rows is expected to have."""
+    def expected_error_apart(self, rows: float) -> ExpectedError | None:
+        """Returns the error to expect if a look at columns says that strata lie so far apart that
+        each is modelled by itself; None where no look decides that."""
+        sizes = self._expected_levels(rows)[0]
+        if self._strata_model(rows, sizes) is not Strata.UNLESS_APART:
+            return None
+        return replace(self, method=replace(self.method, one_model=None)).expected_error(rows)
+
+    def _strata_model(self, rows: float, sizes: list[int]) -> Strata:
+        decide, space = self.method.one_model, Space(tuple(sizes), self.space.strata_shape)
+        return decide(rows, self.parts[1], space, self.options) if decide else Strata.EACH
+
+    def _expected_levels(
+        self, rows: float
+    ) -> tuple[list[int], dict[int, float], dict[int, tuple[int, float]]]:
+        """Returns how many levels columns are expected to have, and the noise of what says how a
+        column's values lie inside them: see `expected_noise`."""
         looks = self.parts[0]
         sizes = list(self.space.sizes)
-        histograms, lists = {}, {}
+        histograms: dict[int, float] = {}
+        lists: dict[int, tuple[int, float]] = {}
         for column, price in zip(self.binned, looks, strict=True):
             first = binning.round_prices(price, binning.begin_look(self.domain, column))[0]
             histograms[column] = count_sigma(first)
@@ -120,10 +136,14 @@ class Job:
         for column, price in self.list_price[0].items():
             lists[column] = sizes[column], count_sigma(price)
             sizes[column] = level_count(rows, lists[column][1], MOST_GROUPS)
+        return sizes, histograms, lists
+
+    def expected_error(self, rows: float) -> ExpectedError:
+        """Returns the error that a table of so many rows is expected to have; of strata that a look
+        at columns may find far apart, if it does not."""
+        sizes, histograms, lists = self._expected_levels(rows)
         space, phases = self.space, self.phases()
-        expected = Space(tuple(sizes), space.strata_shape)
-        decide = self.method.one_model
-        one_model = decide is not None and decide(rows, self.parts[1], expected, self.options)
+        one_model = self._strata_model(rows, sizes) is not Strata.EACH
         noise = expected_noise(
             tuple(sizes), space.strata, phases, rows, histograms, lists, one_model
         )

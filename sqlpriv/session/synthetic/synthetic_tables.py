@@ -42,6 +42,8 @@ THRESHOLD = "Gaussian threshold"
 TYPICAL_ROWS = (10_000, 100_000, 1_000_000)
 """Of which EXPLAIN tells the expected error where nobody has counted the table's rows."""
 
+FAR_APART = ", if a look at the columns finds strata far apart and each is modelled by itself"
+
 
 def prepare_job(
     create: cmd.CreateSynthetic,
@@ -138,17 +140,23 @@ def explain_job(
 
 def _expected_errors(kernel: Kernel, job: Job, contract: TableContract) -> list[dict[str, Any]]:
     """Returns the error that is expected of marginals of one and of two columns: of as many rows as
-    are known, or else of each of TYPICAL_ROWS."""
+    are known, or else of each of TYPICAL_ROWS; of strata that a look at columns may find far apart,
+    both if it does not and if it does."""
     if job.domain.undeclared:
         return []  # nothing is known of such columns before they are looked at
     counted_rows = known_rows(kernel, job, contract)
     rows = []
     for count in (counted_rows,) if counted_rows else TYPICAL_ROWS:
-        expected = job.expected_error(count)
         of = f"{count:,.0f} rows" + (" (counted before)" if counted_rows else "")
-        for name, error in (("1 column", expected.one_way), ("2 columns", expected.two_way)):
-            label = f"expected share of rows in a wrong cell, of {name}, {of}"
-            rows.append({"measurement": label, "expected_error": error})
+        for expected, where in (
+            (job.expected_error(count), ""),
+            (job.expected_error_apart(count), FAR_APART),
+        ):
+            if expected is None:
+                continue
+            for name, error in (("1 column", expected.one_way), ("2 columns", expected.two_way)):
+                label = f"expected share of rows in a wrong cell, of {name}, {of}{where}"
+                rows.append({"measurement": label, "expected_error": error})
     return rows
 
 

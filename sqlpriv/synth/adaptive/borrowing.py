@@ -122,7 +122,7 @@ def ones_with_margins(
     say of their columns.
 
     A table that is moved towards one-way tables alone loses what its own cells, added up, say of
-    its columns: with eight strata at epsilon = 10, means of `hdmm` erred 1.2 times as much.
+    its columns.
 
     Args:
         tables: Of several columns.

@@ -36,6 +36,7 @@ and 5 look at released numbers only and cost nothing.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -63,7 +64,7 @@ from sqlpriv.synth.adaptive.stratum_model import (
 )
 from sqlpriv.synth.adaptive.stratum_run import Run, fit_run
 from sqlpriv.synth.api.ask import Ask, Marginal
-from sqlpriv.synth.api.method import Options, PairPlan, Phase, Space
+from sqlpriv.synth.api.method import Options, PairPlan, Phase, Space, Strata
 from sqlpriv.synth.api.one_way_marginals import modelled_columns, one_ways
 from sqlpriv.synth.api.progress import Progress
 from sqlpriv.synth.graph.junction_tree import Clique
@@ -104,14 +105,26 @@ def phases(space: Space, price: Price) -> tuple[Phase, Phase, Phase]:
     )
 
 
-def is_one_model(rows: float, price: Price, space: Space, options: Options) -> bool:
-    """Returns whether `fit` models everybody, by strata of equal sizes; see `method.OneModel`."""
+def is_one_model(rows: float, price: Price, space: Space, options: Options) -> Strata:
+    """Returns whether the population's model is what strata err as; see `method.OneModel`.
+
+    By strata of equal sizes, since nothing else is known of them: where the smallest is smaller,
+    `fit` may model everybody although this says that it models each. Of a part of the price that
+    was named, everybody's model is what strata err as where it has less noise than what the rest
+    measures in each stratum, or where none is large enough to have rounds of its own.
+    """
     columns, population = modelled_columns(space.sizes), options["pooling"]
     if space.strata == 1 or len(columns) < 2 or population == 0:
-        return False
+        return Strata.EACH
     levels = [n for n in (*space.sizes, *space.strata_shape) if n > 1]
-    strata = np.full(space.strata, rows / space.strata)
-    return population != "auto" or not apart(strata, count_sigma(price), levels)
+    strata, sigma = np.full(space.strata, rows / space.strata), count_sigma(price)
+    if population == "auto":
+        return Strata.EACH if apart(strata, sigma, levels) else Strata.ONE
+    everybody = type(price)(max(round(price.nano * population), 1))
+    own = type(price)(max(price.nano - everybody.nano, 1))
+    is_nearer = count_sigma(everybody) < count_sigma(own) * math.sqrt(space.strata)
+    has_rounds = taking_part(strata, (sigma, price), own.nano)
+    return Strata.ONE if is_nearer or not has_rounds else Strata.EACH
 
 
 def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[StratumCliques, ...]:

@@ -36,6 +36,7 @@ from sqlpriv.synth.api.method import (
     Phase,
     Phases,
     Space,
+    Strata,
 )
 from sqlpriv.synth.api.one_way_marginals import modelled_columns, one_ways
 from sqlpriv.synth.api.progress import Progress
@@ -115,11 +116,18 @@ def fit(
 
 
 def whole_if_better(pair_plan: Callable[[Space, Options], PairPlan]) -> OneModel:
-    """Returns what says, of a method's whole price, whether `fit` makes strata one model."""
+    """Returns what says, of a method's whole price, whether `fit` makes strata one model: by sizes,
+    its first decision, and whether any look at columns could make the second one another."""
 
-    def one_model(rows: float, price: Price, space: Space, options: Options) -> bool:
-        rest = split_price(price, [SIZES, 1 - SIZES])[1]
-        return space.strata > 1 and is_better_whole(rows, rest, space, pair_plan(space, options))
+    def one_model(rows: float, price: Price, space: Space, options: Options) -> Strata:
+        if space.strata == 1:
+            return Strata.EACH
+        plan, rest = pair_plan(space, options), split_price(price, [SIZES, 1 - SIZES])[1]
+        if not is_better_whole(rows, rest, space, plan):
+            return Strata.EACH
+        left = split_price(rest, [LOOK, 1 - LOOK])[1]
+        is_sure = is_better_whole(rows, left, space, plan, _of_their_own(space.strata, 1.0))
+        return Strata.ONE if is_sure else Strata.UNLESS_APART
 
     return one_model
 
@@ -146,10 +154,20 @@ def is_better_whole(
 
 
 def _own_pairs(shared: SharedOneWays) -> float:
-    """Returns what strata have of a pair of their own, by the looks at their columns. What all
-    strata are together tells more of each where they are few."""
+    """Returns what strata have of a pair of their own, by the looks at their columns."""
     between = distance_of(shared.rows, shared.looks).between_strata()
-    return max(OWN_PAIRS * (1 - 1 / len(shared.rows)) * between, WORTH)
+    return _of_their_own(len(shared.rows), between)
+
+
+def _of_their_own(strata: int, between: float) -> float:
+    """Returns what strata have of a pair of their own. What all strata are together tells more of
+    each where they are few.
+
+    Args:
+        strata: How many there are.
+        between: The total variation of a column's table inside a stratum from everybody's, up to 1.
+    """
+    return max(OWN_PAIRS * (1 - 1 / strata) * between, WORTH)
 
 
 def _of_everybody(ask: Ask, shared: SharedOneWays) -> Ask:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any, Protocol
 
 import numpy as np
@@ -172,10 +173,22 @@ class PairPlan:
     pairs: int | None = None
 
 
-class OneModel(Protocol):
-    """Says whether strata are parts of one model of everybody."""
+class Strata(Enum):
+    """What is known of how strata are modelled before their columns are looked at.
 
-    def __call__(self, rows: float, price: Price, space: Space, options: Options) -> bool:
+    UNLESS_APART: as one model, if a look at their columns does not say that they lie far apart;
+    each by itself, if it does.
+    """
+
+    EACH = "each by itself"
+    ONE = "one model"
+    UNLESS_APART = "one model, unless far apart"
+
+
+class OneModel(Protocol):
+    """Says whether strata are parts of one model of everybody, as far as sizes and prices say."""
+
+    def __call__(self, rows: float, price: Price, space: Space, options: Options) -> Strata:
         """Noised or expected number of all rows, the method's price, and what `fit` is given."""
 
 
@@ -193,8 +206,9 @@ class Method:
         arity: How many columns its largest marginals have; None for all of them.
         trees: Whether its models are junction trees, which keep to structural zeros.
         fit, phases: See the module.
-        one_model: What `fit` decides by, and EXPLAIN PRIVACY forecasts by; None for a method whose
-            strata each have a model of their own.
+        one_model: What EXPLAIN PRIVACY forecasts by: what `fit` decides from sizes alone, and
+            whether its look at columns may decide otherwise. None for a method whose strata each
+            have a model of their own.
         max_columns: Most columns of several levels; None for any number.
         merges_lists: Whether the rare levels of long lists are made groups before it begins, see
             `synth.long_lists`.

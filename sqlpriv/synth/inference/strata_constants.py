@@ -31,8 +31,7 @@ strata are apart, and while the sum of two errors was made least, not their prod
 |  |  | times as large as without strata; `adaptive.pooling` takes the same look |
 | WORTH | 0.03 | measured: [2]. At .02 strata of SEX at epsilon = .3 were made one, where means |
 |  |  | were .046 off for .020; strata apart at .03 erred at most 1.1 times as much as one model |
-| OWN_PAIRS | 0.4 | measured: `bench.tables.random_strata`, 2 to 18 strata, epsilon 100: pairs of |
-|  |  | one model erred .20 to .57 of that distance beyond chance, in `hdmm` and `mst` |
+| OWN_PAIRS | 0.4 | set |
 | INSIDE | quarters | set |
 | DEEPER | up to 0.5 | measured: [4], means of table 85 .057 with .3 at most, .049 with .5 |
 | SMALL | 1,000 | set |
@@ -56,9 +55,7 @@ strata are apart, and while the sum of two errors was made least, not their prod
 |---|---|---|
 | SCALES, LIKELY | .001 … 10 | set: strata are a twentieth off their prior, within a factor of 3 |
 | AS_CELLS | 20 | set |
-| AS_MOMENTS | 1 | measured: eight strata that were chosen, `bench.tables.random_strata`: their |
-|  |  | one-way tables' means, moved, by those measured were 1.13 (20) and .95 far apart |
-|  |  | at a noise of 10, and .77 and .62 alike at a noise of 40 |
+| AS_MOMENTS | 1 | set: a stratum has a mean level for each column, far fewer than cells |
 | EMPTY | 0.2 | set |
 | KEPT | 0.1 | set |
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import duckdb
 import numpy as np
 import pytest
 from support.fake_gate import FakeGate
 from support.vaults import contract
 
+import sqlpriv
 from sqlpriv.kernel.terms.budget import rho_of
 from sqlpriv.kernel.terms.contract import Categories
+from sqlpriv.synth.api.method import Strata
 from sqlpriv.synth.synthesis import prepare, synthesize
 
 NAMES, STRATA, LEVELS, ROWS = ("a", "b", "c", "d", "e", "f"), 8, 8, 20_000
@@ -33,7 +38,8 @@ def is_one_model(moved: float, method: str) -> bool:
         )
     job = prepare(TABLE, COLUMNS, ("s",), None, method, {}, rho_of(1.0, 1e-9))
     assert job.method.one_model is not None
-    assert job.method.one_model(ROWS, job.parts[1], job.space, job.options), "by sizes alone"
+    way = job.method.one_model(ROWS, job.parts[1], job.space, job.options)
+    assert way is Strata.UNLESS_APART, "by sizes alone"
     gate = FakeGate(rows, TABLE, job.price)
     synthesize(job, gate)
     assert gate.spent == job.price.nano
@@ -47,3 +53,45 @@ def test_strata_far_apart_are_fitted_by_themselves_where_sizes_would_make_them_o
     """Eight strata of 2,500 rows; the twin, strata that are alike, are one model."""
     assert not is_one_model(1.5, method)
     assert is_one_model(0.0, method)
+
+
+@pytest.mark.parametrize("method", ["mst", "privbayes", "hdmm"])
+def test_what_a_look_may_decide_has_a_forecast_of_its_own(method: str) -> None:
+    """Where sizes say one model and the look may say otherwise, the second forecast is larger; a
+    hundredth of the rows leaves the look no say, and there is none."""
+    job = prepare(TABLE, COLUMNS, ("s",), None, method, {}, rho_of(1.0, 1e-9))
+    apart = job.expected_error_apart(ROWS)
+    assert apart is not None
+    assert apart.two_way > 1.1 * job.expected_error(ROWS).two_way
+    assert job.expected_error_apart(ROWS / 100) is None
+
+
+@pytest.mark.parametrize(
+    ("pooling", "way"), [(0.02, Strata.EACH), (0.0, Strata.EACH), (0.9, Strata.ONE)]
+)
+def test_a_small_part_for_the_population_is_not_one_model(pooling: float, way: Strata) -> None:
+    """Two hundredths of the price measure everybody with more noise than the rest each stratum."""
+    job = prepare(TABLE, COLUMNS, ("s",), None, "aim", {"pooling": pooling}, rho_of(5.0, 1e-9))
+    assert job.method.one_model is not None
+    assert job.method.one_model(ROWS, job.parts[1], job.space, job.options) is way
+    assert job.expected_error_apart(ROWS) is None
+
+
+def test_explain_tells_both_forecasts(tmp_path: Path) -> None:
+    path = tmp_path / "v.duckdb"
+    with duckdb.connect(path) as connection:
+        columns = ", ".join(f"(i % 8)::INTEGER AS {name}" for name in COLUMNS)
+        connection.execute(f"CREATE TABLE t AS SELECT i AS id, {columns} FROM range(100) r(i)")
+    domains = ", ".join(f"COLUMN {name} IN (0, 1, 2, 3, 4, 5, 6, 7)" for name in COLUMNS)
+    with sqlpriv.connect(path, role="owner") as session:
+        session.execute(
+            f"ALTER TABLE t SET PRIVACY (KEY (id), BOUND (rows_per_unit = 1), {domains}, "
+            "BUDGET (epsilon = 10, delta = 1e-9))"
+        )
+        explained = session.execute(
+            f"EXPLAIN PRIVACY CREATE SYNTHETIC TABLE x AS SELECT {', '.join(NAMES)} FROM t "
+            "STRATIFY BY s USING mst OPTIONS (epsilon = 0.5)"
+        ).fetchall()
+    told = [row for row in explained if "finds strata far apart" in str(row)]
+    assert len(told) % 2 == 0
+    assert told

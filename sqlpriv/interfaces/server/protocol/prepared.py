@@ -27,19 +27,28 @@ def parameter_sets(names: Sequence[str], rows: pa.Table) -> Iterator[Values]:
     the limit on bytes counts once, and Python once for each row.
 
     Raises:
-        DataError: Named parameters are not among the columns; or no Python value is one of theirs.
+        DataError: Named parameters are not among the columns, or two columns have one name; or no
+            Python value is one of theirs.
     """
     is_named = not all(name.isdecimal() for name in names)
     if is_named and (missing := set(names) - set(rows.column_names)):
         raise DataError(f"no value is given for ${sorted(missing)[0]}")
+    twice = [name for name in names if rows.column_names.count(name) > 1]
+    if is_named and twice:
+        raise DataError(f"two values are given for ${twice[0]}")
     for field in rows.schema:
         if not _is_told_apart(field.type):
             raise DataError(f"a parameter is of type {str(field.type)[:100]}")
     for batch in rows.to_batches(max_chunksize=1):
         try:
             values = [column[0].as_py() for column in batch.columns]
+            if any(map(_has_nanoseconds, values)):
+                raise ValueError
         except (pa.ArrowException, ValueError, OverflowError):
-            raise DataError("a parameter is a date or time that does not exist here") from None
+            raise DataError(
+                "a parameter is a date or time that does not exist here, or has parts of a"
+                " microsecond"
+            ) from None
         if is_named:
             by_name = dict(zip(rows.column_names, values, strict=True))
             yield {name: by_name[name] for name in names}
@@ -77,6 +86,12 @@ def _is_told_apart(kind: pa.DataType) -> bool:
         if kinds.is_dictionary(kind) or kinds.is_run_end_encoded(kind) or _is_view(kind):
             return False
     return not kinds.is_nested(kind) and not isinstance(kind, pa.BaseExtensionType)
+
+
+def _has_nanoseconds(value: Any) -> bool:
+    """Tells whether a moment or a duration, or one of a list, has parts of a microsecond."""
+    items = value if isinstance(value, list) else [value]
+    return any(getattr(x, "nanosecond", 0) or getattr(x, "nanoseconds", 0) for x in items)
 
 
 def _is_view(kind: pa.DataType) -> bool:

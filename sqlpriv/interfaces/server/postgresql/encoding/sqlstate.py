@@ -34,8 +34,13 @@ _BY_WORDS = (
     (r"there is no column\b", "42703"),  # undefined_column
     (r"the function \S+ is not known", "42883"),  # undefined_function
     (r".* is not known to mean the same|EXPLAIN ", "0A000"),  # feature_not_supported
-    (r"expected |.* does not begin a statement|.* is never closed|.* is not read in", "42601"),
+    (r"expected |.* does not begin a statement|.* never closed|.* is not read in", "42601"),
     (r"Parser Error", "42601"),  # syntax_error
+    (r"Binder Error: Referenced column ", "42703"),  # undefined_column
+    (r"Binder Error: Referenced table ", "42P01"),  # undefined_table
+    (r"Binder Error: Ambiguous reference to column ", "42702"),  # ambiguous_column
+    (r"Invalid Input Error: More than one row returned by a subquery", "21000"),
+    (r"Out of Memory Error", "53200"),  # out_of_memory
     (r"Invalid Input Error: Division by zero", "22012"),  # division_by_zero
     (r"Conversion Error: date field value out of range", "22008"),  # datetime_field_overflow
     (r"Conversion Error: .* out of range|Out of Range Error", "22003"),  # numeric_value_…
@@ -48,6 +53,8 @@ and of DuckDB's about constants and public rows."""
 _OWN_TEXT = (
     # DuckDB names a setting that an analyst cannot change.
     (re.compile(r"Invalid Input Error: Division by zero .*", re.DOTALL), "division by zero"),
+    # It names settings that an analyst cannot change.
+    (re.compile(r"\n\n(Possible solutions:|Use \"SET ).*", re.DOTALL), ""),
     # It quotes the statement as it was written for DuckDB, which nobody sent.
     (re.compile(r"\n\nLINE \d+: .*", re.DOTALL), ""),
 )

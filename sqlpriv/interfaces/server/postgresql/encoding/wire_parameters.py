@@ -129,6 +129,7 @@ def _decode_numeric(data: bytes) -> Decimal:
         return (-whole if sign else whole).quantize(Decimal(1).scaleb(-scale))
 
 
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 _ITEM = re.compile(r'"((?:[^"\\]|\\.)*)"|([^,{}"\s][^,{}"]*)')
 
 
@@ -143,6 +144,8 @@ def _items_of_text(text: str, item: int) -> list[Any]:
     """
     if not (text.startswith("{") and text.endswith("}")):
         raise ValueError("no array")
+    if re.search(r"[{}]", _QUOTED.sub("", text[1:-1])):
+        raise ValueError("no array of one dimension")
     items: list[Any] = []
     for match in _ITEM.finditer(text, 1, len(text) - 1):
         if match[2] is not None and match[2].upper() == "NULL":

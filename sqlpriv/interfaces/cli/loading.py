@@ -240,7 +240,7 @@ def load(session: Session, file: Path) -> bool:
 
 def _make_keys_whole(session: Session, table: str) -> None:
     """Makes integers of identifiers that a file holds as 17.0; nothing else names units."""
-    from sqlpriv.session.proposals.table_profiles import whole_identifiers
+    from sqlpriv.session.proposals.whole_identifiers import whole_identifiers
 
     for key in whole_identifiers(partial(fetch_rows, session), table):
         if key.integer:

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from sqlpriv.kernel.sql.quoting import literal
+from sqlpriv.kernel.terms.contract import MAX_INTEGER
 from sqlpriv.session.proposals.table_profiles import ColumnProfile
 
 
@@ -28,16 +29,24 @@ def value_literal(value: Any) -> str | None:
 
 
 def outward_ends(column: ColumnProfile) -> tuple[Any, Any] | None:
-    """Returns round ends that hold every value; None for types that have no interval."""
+    """Returns round ends that hold every value; None for types that have no interval.
+
+    Ends of whole numbers go no further than ±(2^62 - 1), which is as far as they may be declared.
+    """
     low, high = column.least, column.greatest
     if column.is_number:
         low, high = _round_ends(float(low), float(high))
-        whole = not any(column.type.startswith(t) for t in ("FLOAT", "DOUBLE", "DECIMAL"))
-        return (int(low), int(high)) if whole else (low, high)
+        if column.is_whole_number:
+            most = MAX_INTEGER - 1
+            low, high = min(int(low), int(column.least)), max(int(high), int(column.greatest))
+            return max(low, -most), min(high, most)
+        return low, high
     if column.type == "DATE":
         return datetime.date(low.year, 1, 1), datetime.date(high.year, 12, 31)
-    if column.type.startswith("TIMESTAMP") and high.year < datetime.MAXYEAR:
-        return datetime.datetime(low.year, 1, 1), datetime.datetime(high.year + 1, 1, 1)
+    if column.type.startswith("TIMESTAMP"):
+        is_last = high.year == datetime.MAXYEAR
+        after = datetime.datetime.max if is_last else datetime.datetime(high.year + 1, 1, 1)
+        return datetime.datetime(low.year, 1, 1), after
     return None
 
 

@@ -6,33 +6,22 @@ result is a text of statements, each with what it would leave out, and it says s
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from sqlpriv.kernel.rows_in_files import FORM
 from sqlpriv.kernel.sql.quoting import literal, name
-from sqlpriv.session.proposals.domain_ends import outward_ends, value_literal
-from sqlpriv.session.proposals.missing_codes import MissingCodes, find_missing_codes
+from sqlpriv.session.proposals.domain_lines import domain_lines
 from sqlpriv.session.proposals.table_links import TableLink, find_links
 from sqlpriv.session.proposals.table_profiles import (
-    FLOATS,
-    MOST_LEVELS,
     ColumnProfile,
     Fetch,
     TableProfile,
-    end_condition,
     is_code_list,
-    is_ordered,
     profile_table,
 )
-from sqlpriv.session.proposals.text_remarks import (
-    number_key_remark,
-    spelling_remark,
-    text_remark,
-    thousands_remark,
-    whole_key_remarks,
-)
+from sqlpriv.session.proposals.text_remarks import number_key_remark, whole_key_remarks
 from sqlpriv.session.proposals.unit_statements import (
     bound_lines,
     link_lines,
@@ -42,8 +31,8 @@ from sqlpriv.session.proposals.unit_statements import (
 from sqlpriv.statements import written_name
 from sqlpriv.system.count_text import count_text
 
-FEWEST_HOLDERS = 10
-"""A value that fewer rows hold is not listed: a list is public, and tells that it occurs."""
+_CHANGE = re.compile(r"-- (UPDATE|DELETE|CREATE OR REPLACE|ALTER TABLE .* TYPE) ")
+"""How remarks begin that change rows."""
 
 HEADER = """\
 -- Proposed by `sqlpriv init`. Read every line before you run it.
@@ -61,10 +50,11 @@ def propose(fetch: Fetch) -> str:
     Args:
         fetch: Reads the vault as its owner.
     """
-    of_files = f"NOT internal AND schema_name = 'main' AND regexp_full_match(sql, {literal(FORM)})"
+    in_main = "NOT internal AND schema_name = 'main'"
     tables = fetch(
-        "SELECT table_name, false FROM duckdb_tables() WHERE NOT internal UNION ALL"
-        f" SELECT view_name, true FROM duckdb_views() WHERE {of_files} ORDER BY 1"
+        f"SELECT table_name, false FROM duckdb_tables() WHERE {in_main} UNION ALL SELECT view_name,"
+        f" true FROM duckdb_views() WHERE {in_main} AND regexp_full_match(sql, {literal(FORM)})"
+        " ORDER BY 1"
     )
     profiles = [
         replace(profile_table(fetch, table), is_of_files=is_of_files)
@@ -76,10 +66,50 @@ def propose(fetch: Fetch) -> str:
     for table in (*(p.table for p in profiles if p.table not in links), *links):
         lines = _table_lines(fetch, by_name[table], by_name, links)
         parts.append("\n".join(lines) + "\n")
+    passed_over = fetch(
+        "SELECT schema_name, table_name FROM duckdb_tables() WHERE NOT internal"
+        " AND schema_name <> 'main' AND NOT temporary ORDER BY ALL"
+    )
+    parts += [_elsewhere_remark(schema, table) for schema, table in passed_over]
     return "\n".join(parts)
 
 
+def _elsewhere_remark(schema: str, table: str) -> str:
+    """Returns a remark on a table in another schema, which cannot be declared."""
+    t, new = f"{written_name(schema)}.{written_name(table)}", written_name(f"{schema}_{table}")
+    return (
+        f"-- {t}: in another schema than main, so nobody can ask about it. To declare it, run this,"
+        f" then propose anew:\n-- CREATE TABLE {new} AS FROM {t};\n"
+    )
+
+
 def _table_lines(
+    fetch: Fetch,
+    profile: TableProfile,
+    profiles: Mapping[str, TableProfile],
+    links: Mapping[str, TableLink],
+) -> list[str]:
+    """Returns the statements and remarks on one table.
+
+    Rows that are read in place cannot be changed. Where a remark proposes that, it says first how
+    a table of the same name comes to hold them.
+    """
+    lines = _declaration_lines(fetch, profile, profiles, links)
+    if profile.is_of_files and any(map(_CHANGE.match, lines)):
+        lines[1:1] = _copy_remark(profile.table)
+    return lines
+
+
+def _copy_remark(table: str) -> list[str]:
+    t, copy = written_name(table), written_name(f"{table}_here")
+    return [
+        "-- Its rows are read in place, and cannot be changed there. Before you change them as said"
+        " below, hold them here:",
+        f"-- CREATE TABLE {copy} AS FROM {t}; DROP TABLE {t}; ALTER TABLE {copy} RENAME TO {t};",
+    ]
+
+
+def _declaration_lines(
     fetch: Fetch,
     profile: TableProfile,
     profiles: Mapping[str, TableProfile],
@@ -98,6 +128,16 @@ def _table_lines(
     elif is_code_list(profile) and not is_parent and len(profiles) > 1:
         lines.append(f"-- A short list. If it is about nobody: ALTER TABLE {t} SET PUBLIC;")
         return lines
+    elif unit is None and profile.is_of_files:
+        return [
+            *lines,
+            "-- No column seems to name whom a row is about. To number the rows, propose anew when"
+            " the vault holds them:",
+            *_copy_remark(profile.table)[1:],
+            *_nested_unit(profile),
+            *_short_units(profile),
+            f"-- If nobody is in this table, write: ALTER TABLE {t} SET PUBLIC;",
+        ]
     elif unit is None:
         return [
             *lines,
@@ -111,8 +151,8 @@ def _table_lines(
             f"ALTER TABLE {t} ADD PRIVACY_KEY (row_id);",
             f"ALTER TABLE {t} SET PRIVACY BOUND (rows_per_unit = 1);",
             f"ALTER TABLE {t} SET PU;",
-            *(line for c in profile.columns for line in _domain_lines(fetch, profile.table, c)),
             budget,
+            *(line for c in profile.columns for line in domain_lines(fetch, profile.table, c)),
         ]
     else:
         lines += shared_unit_remarks(profile, profiles, links)
@@ -124,13 +164,11 @@ def _table_lines(
             ]
         lines += _other_units(profile, unit) + number_key_remark(fetch, profile.table, unit)
         lines += bound_lines(fetch, profile, unit.name, links)
-        lines.append(f"ALTER TABLE {t} SET PU;")
+        lines += [f"ALTER TABLE {t} SET PU;", budget]
         skipped = unit.name
     for column in profile.columns:
         if column.name != skipped:
-            lines += _domain_lines(fetch, profile.table, column)
-    if link is None:
-        lines.append(budget)
+            lines += domain_lines(fetch, profile.table, column)
     return lines
 
 
@@ -172,70 +210,3 @@ def _other_units(profile: TableProfile, unit: ColumnProfile) -> list[str]:
         f"-- {', '.join(repeated)}: several rows each. If that is who is to be protected, write ADD"
         f" PRIVACY_KEY ({repeated[0]}) instead, and a bound on the rows of each.",
     ]
-
-
-def _domain_lines(fetch: Fetch, table: str, column: ColumnProfile) -> list[str]:
-    """Returns the domain of a column, or a comment on why none is proposed."""
-    altered = f"{written_name(table)} ALTER COLUMN {written_name(column.name)}"
-    alter = f"ALTER TABLE {altered} SET PRIVACY DOMAIN"
-    nulls = column.present < column.rows
-    if column.least is None and is_ordered(column.type):
-        return [f"-- {column.name}: no row has a value, no domain"]
-    if not is_ordered(column.type):
-        return [f"-- {column.name}: {column.type}, no domain"]
-    codes = find_missing_codes(fetch, table, column)
-    ends = outward_ends(codes.others if codes else column)
-    if column.distinct <= MOST_LEVELS and column.type not in (*FLOATS, "TIMESTAMP"):
-        levels = _levels(fetch, table, column)
-        # The values of a BOOLEAN or an ENUM are in the catalog, which is public.
-        fewest = 0 if column.type.startswith(("BOOLEAN", "ENUM")) else FEWEST_HOLDERS
-        common = [value for value, n in levels if n >= fewest]
-        is_listed = ends is None or len(common) == len(levels)
-        if common and is_listed and all(value is not None for value, _ in levels):
-            texts = [value for value, _ in levels if column.type == "VARCHAR"]
-            lines = spelling_remark(table, column.name, [t[1:-1] for t in texts])
-            lines += _codes_remark(table, column.name, codes, "run this, then propose anew")
-            lines += text_remark(fetch, table, column.name) if texts else []
-            if rare := [n for _, n in levels if n < fewest]:
-                lines.append(
-                    f"-- {column.name}: {count_text(len(rare), 'value')} of fewer than {fewest}"
-                    f" rows ({count_text(sum(rare), 'row')}) left out of the list, which is public"
-                )
-            listed = ", ".join([*common, *(["NULL"] if nulls else [])])
-            return [*lines, f"{alter} IN ({listed}){'' if nulls or rare else ' NOT NULL'};"]
-    if ends is None:
-        if column.type == "VARCHAR" and (remark := text_remark(fetch, table, column.name)):
-            return remark
-        return [f"-- {column.name}: {column.distinct} different values; list those to group by"]
-    promise = " OR NULL" if nulls or codes else " NOT NULL"
-    remark = _codes_remark(table, column.name, codes, "run this, too")
-    remark += thousands_remark(fetch, table, column.name) if column.type == "DOUBLE" else []
-    return [
-        *remark,
-        f"{alter} BETWEEN ({value_literal(ends[0])}, {value_literal(ends[1])}){promise};",
-    ]
-
-
-def _codes_remark(table: str, column: str, codes: MissingCodes | None, then: str) -> list[str]:
-    """Returns a remark on codes of missing values, with the statement that makes them NULL."""
-    if codes is None:
-        return []
-    listed = " and ".join(
-        f"{code} ({count_text(rows, 'row')})" for code, rows in codes.rows.items()
-    )
-    values = ", ".join(str(value_literal(code)) for code in codes.rows)
-    t, c = written_name(table), written_name(column)
-    stands = "stands" if len(codes.rows) == 1 else "stand"
-    return [
-        f"-- {column}: {listed} {stands} apart from the others, as codes of missing values do;"
-        f" if that is so, {then}:",
-        f"-- UPDATE {t} SET {c} = NULL WHERE {c} IN ({values});",
-    ]
-
-
-def _levels(fetch: Fetch, table: str, column: ColumnProfile) -> list[tuple[Any, int]]:
-    """Returns each value of a column, as a literal or None, and how many rows hold it."""
-    c = name(column.name)
-    condition = end_condition(c, column.type)
-    rows = fetch(f"SELECT {c}, count(*) FROM {name(table)} WHERE {condition} GROUP BY 1 ORDER BY 1")
-    return [(value_literal(value), n) for value, n in rows]

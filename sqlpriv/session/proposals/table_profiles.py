@@ -38,13 +38,11 @@ _NUMBERS = (
     "DECIMAL",
 )
 FLOATS = ("FLOAT", "DOUBLE")
-_EXACT = {"FLOAT": 2**24, "DOUBLE": 2**53}
-"""Below, every whole number is one of its own."""
 _AMOUNT = re.compile(r"\D*\d[\d.,' ]*[.,]\d{1,2}\D*")
 """A text that is an amount, and names nobody: 1.234,50 €."""
 _NAMING = ("INTEGER", "BIGINT", "HUGEINT", "VARCHAR", "UUID")
 """Types of a column that is different in every row because it names the row."""
-_IDENTIFIER = re.compile(
+IDENTIFIER = re.compile(
     r"(^|[\W_])(id|key|no|nr|num|number|nummer|code|uuid|ssn|email|person|patient|customer|client"
     r"|user|member|household|employee|student|subject|participant|respondent)$|(id|key|no|nr)\W*$"
     r"|^(id|n[°º])[\W_]|(^|[\W_])(m[ée]nage|haushalt|hogar|famiglia)$",  # id_hogar, N° ménage
@@ -81,6 +79,8 @@ class ColumnProfile:
     Attributes:
         distinct: How many different values there are, NULL not counted.
         least, greatest: Of the values that can be ends (`end_condition`); None where none is.
+        takes_null: Whether no NOT NULL keeps NULL out of it.
+        is_in_key: Whether the PRIMARY KEY holds it, which no statement lets have NULL.
     """
 
     name: str
@@ -90,6 +90,8 @@ class ColumnProfile:
     distinct: int
     least: Any
     greatest: Any
+    takes_null: bool = True
+    is_in_key: bool = False
 
     @property
     def is_unique(self) -> bool:
@@ -115,6 +117,10 @@ class ColumnProfile:
     @property
     def is_number(self) -> bool:
         return self.type.split("(")[0] in _NUMBERS
+
+    @property
+    def is_whole_number(self) -> bool:
+        return self.is_number and not self.type.startswith((*FLOATS, "DECIMAL"))
 
 
 @dataclass(frozen=True)
@@ -142,7 +148,7 @@ class TableProfile:
     def identifies_by(self, column: ColumnProfile) -> bool:
         """Whether a column names the table's rows, and is no amount that differs in each."""
         is_unit = self.unit_column() == column
-        return is_unit or column.name in self.keys or _IDENTIFIER.search(column.name) is not None
+        return is_unit or column.name in self.keys or IDENTIFIER.search(column.name) is not None
 
     def unit_column(self) -> ColumnProfile | None:
         """Returns the column that most probably names who a row is about; None if there is none.
@@ -172,7 +178,7 @@ class TableProfile:
         for column in self.columns:
             if column.type.startswith("STRUCT("):
                 for field in _FIELD.findall(column.type[len("STRUCT(") : -1]):
-                    if _IDENTIFIER.search(f"{column.name}_{field}"):
+                    if IDENTIFIER.search(f"{column.name}_{field}"):
                         return column.name, field
         return None
 
@@ -201,7 +207,7 @@ class TableProfile:
         return [
             column
             for column in self.columns
-            if _IDENTIFIER.search(column.name)
+            if IDENTIFIER.search(column.name)
             and is_ordered(column.type)
             and not column.type.startswith("D")
         ]
@@ -224,45 +230,22 @@ def profile_table(fetch: Fetch, table: str) -> TableProfile:
         listed = ", ".join(sums[i : i + _COLUMNS_AT_ONCE])
         numbers += fetch(f"SELECT {listed} FROM {name(table)}")[0]
     profiles = tuple(
-        ColumnProfile(column, of_type, rows, *numbers[4 * i : 4 * i + 4])
+        ColumnProfile(
+            name=column,
+            type=of_type,
+            rows=rows,
+            present=numbers[4 * i],
+            distinct=numbers[4 * i + 1],
+            least=numbers[4 * i + 2],
+            greatest=numbers[4 * i + 3],
+            takes_null=described[i][2] == "YES",
+            is_in_key=described[i][3] == "PRI",
+        )
         for i, (column, of_type) in enumerate(columns)
     )
     keys = {str(row[0]) for row in described if row[3] in ("PRI", "UNI")}
     keys = keys if len(keys) == 1 else {c.name for c in profiles if c.name in keys and c.is_unique}
     return TableProfile(table, rows, profiles, frozenset(keys))
-
-
-@dataclass(frozen=True)
-class WholeNumbers:
-    """A column that is called as units are and holds whole numbers in a type of fractions.
-
-    Attributes:
-        integer: The type of integers that holds them; '' where several may have become one, as in
-            a DOUBLE beyond 2^53.
-    """
-
-    column: str
-    type: str
-    integer: str
-
-
-def whole_identifiers(fetch: Fetch, table: str) -> list[WholeNumbers]:
-    """Returns a table's identifiers in a DOUBLE or DECIMAL, which programs write that have no
-    missing integers, or no integers. Such types name no unit."""
-    identifiers = []
-    for column, of_type in [(str(row[0]), str(row[1])) for row in fetch(f"DESCRIBE {name(table)}")]:
-        if not _IDENTIFIER.search(column) or not of_type.startswith((*FLOATS, "DECIMAL")):
-            continue
-        c = name(column)
-        ((are_whole, greatest),) = fetch(
-            f"SELECT bool_and(isfinite({c}::DOUBLE) AND {c} = trunc({c})), max(abs({c}::DOUBLE))"
-            f" FROM {name(table)}"
-        )
-        if are_whole and greatest < 1e38:
-            integer = "BIGINT" if greatest < 2**62 else "HUGEINT"
-            is_inexact = of_type in FLOATS and greatest >= _EXACT[of_type]
-            identifiers.append(WholeNumbers(column, of_type, "" if is_inexact else integer))
-    return identifiers
 
 
 def is_ordered(of_type: str) -> bool:
@@ -272,7 +255,8 @@ def is_ordered(of_type: str) -> bool:
 
 def end_condition(column: str, of_type: str) -> str:
     """Returns a condition, as SQL, of the values that an end can be: no NULL, NaN or infinity, and
-    no moment before the year 1 or after the year 9999, which Python does not hold.
+    no moment before the year 1 or after the year 9999, which Python does not hold. A moment of a
+    zone is a day inside them, because it may be another year's where it is read.
 
     Args:
         column: The column, as SQL.
@@ -280,8 +264,11 @@ def end_condition(column: str, of_type: str) -> str:
     """
     if of_type in FLOATS:
         return f"isfinite({column})"
+    if of_type == "TIMESTAMP WITH TIME ZONE":
+        return f"{column} >= '0001-01-02 00:00:00+00' AND {column} < '9999-12-31 00:00:00+00'"
     if of_type.startswith(("DATE", "TIMESTAMP")):
-        return f"{column} >= '0001-01-02' AND {column} < '9999-12-31 23:59:59'::TIMESTAMP"
+        moment = f"{column}::TIMESTAMP" if of_type == "TIMESTAMP_NS" else column
+        return f"{moment} BETWEEN '0001-01-01' AND '9999-12-31 23:59:59.999999'"
     return f"{column} IS NOT NULL"
 
 

@@ -10,11 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sqlpriv.kernel.sql.quoting import literal, name
-from sqlpriv.session.proposals.table_profiles import (
-    ColumnProfile,
-    Fetch,
-    whole_identifiers,
-)
+from sqlpriv.session.proposals.table_profiles import ColumnProfile, Fetch
+from sqlpriv.session.proposals.whole_identifiers import whole_identifiers
 from sqlpriv.statements import alter_text, written_name
 from sqlpriv.system.count_text import count_text
 

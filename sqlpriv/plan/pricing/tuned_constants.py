@@ -59,8 +59,10 @@ AUTO_COST = 1.09
 zCDP that leaves the strata 16 % of the price: 2.5 times the noise that all of it buys."""
 STRATA_LOSE, LEAST_OWN_GAIN = 1.25, 1.1
 """How much longer a stratum's ± may be for everybody's own sum, and how many times less far
-everybody's figure then errs at the least. Under zCDP both levels' errors, multiplied, are least
-where each errs √2 times as far as alone; they are 3 % more at 1.25, and at 1.1 16 %."""
+everybody's figure then errs at the least. Under zCDP, by strata without end (k → ∞) that agree on
+nothing, a stratum errs a = (1 - f)^-1/2 times as far as alone and everybody f^-1/2 times, f being
+the own sum's part. The product (f (1 - f))^-1/2 is least, 2, at a = √2; it is 4.2 % more at a =
+1.25 and 32 % more at 1.1."""
 MOST_OWN = 0.8
 """The most of the price that everybody's own sum takes: more of ρ makes it 12 % better at most."""
 UPPER_DECILE, MEDIAN_SPREAD = 0.9, 0.5

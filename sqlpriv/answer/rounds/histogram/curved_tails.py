@@ -10,7 +10,15 @@ one is taken to hold
 with n the last visible count, r the factor by which it was reached, κ the curvature, and q the
 ratio of the grid: the mean over `DROPS` of a and b, over `CURVATURES` and both φ, weighted by
 `BELIEF`, by how likely they make the noised counts there, and each κ and φ besides by how well they
-fit the logarithms of the last visible bins. A power law alone, κ = 0, had a tail go on where it has
+fit the logarithms of the last visible bins.
+
+The last visible bins may be a body's, beside which a heavy tail lies in the noise: 200 of 20,000
+rows of a power law beyond exponential ones. However well a curve fits the body, it tells nothing of
+such a tail. So the fit leaves κ = 0 a belief of `STRAIGHT` at least, and `HEAVIER` is left to a
+tail that falls by `HEAVIER_FALL` at most, slower than what is seen; the counts beyond decide.
+Without that, intervals of such means held less than with a power law alone (.29 for .75).
+
+A power law alone, κ = 0, had a tail go on where it has
 ended: of 20,000 gamma values with 40 % zeros under pure epsilon 1 a mean was clipped at 35,000,
 four times the largest value, and erred three to four times as far as one clipped at 10,000.
 
@@ -34,6 +42,8 @@ from sqlpriv.answer.rounds.histogram.tail_constants import (
     CURVED_BINS,
     DROPS,
     FEWEST_CURVED,
+    HEAVIER,
+    HEAVIER_FALL,
     SLOWEST_FALL,
     STRAIGHT,
 )
@@ -92,8 +102,8 @@ def curved_falls(
     ...     falls = curved_falls(-1e5 * np.diff(beyond), seen, 20.0, one)
     ...     likely = np.exp(falls.log_belief - falls.log_belief.max())
     ...     print(round(float(likely[0] / likely.sum()), 2))
-    0.0
-    0.86
+    0.76
+    0.91
     """
     gaps = np.flatnonzero(~is_visible)
     first = max(counts.size - CURVED_BINS, int(gaps[-1]) + 1 if gaps.size else 0)
@@ -110,9 +120,18 @@ def curved_falls(
     fit = -total / 2 * ((apart - slope[:, None] * away) ** 2 @ weight)
     rate = np.minimum(np.exp(slope), SLOWEST_FALL)
     rate[0] = straight.rate[0]
-    before = np.full(rate.size, math.log((1 - STRAIGHT) / (rate.size - 1)))
-    before[0] = math.log(STRAIGHT)
-    return Falls(curved_bends, rate, fit + before)
+    belief = np.exp(fit - fit.max())
+    belief[1:] *= (1 - STRAIGHT) / STRAIGHT / (rate.size - 1)
+    belief /= belief.sum()
+    if belief[0] < STRAIGHT:
+        belief[1:] *= (1 - STRAIGHT) / belief[1:].sum()
+        belief[0] = STRAIGHT
+    belief = np.append((1 - HEAVIER) * belief, HEAVIER)
+    return Falls(
+        lambda t: np.concatenate([curved_bends(t), np.zeros((1, t.size))]),
+        np.append(rate, HEAVIER_FALL),
+        np.log(np.maximum(belief, 1e-300)),
+    )
 
 
 def extrapolate(

@@ -161,8 +161,8 @@ def _node_text(node: t.Node, write: Callable[[t.Node], str]) -> str:
     match node:
         case t.Name(name, table):
             return f"{quote_name(table)}.{quote_name(name)}" if table else quote_name(name)
-        case t.Literal(value):
-            return literal(value)
+        case t.Literal(value, stored=stored):
+            return f"CAST({literal(value)} AS {stored})" if stored else literal(value)
         case t.Unary(op, arg):
             return f"(NOT {write(arg)})" if op == "not" else f"(-({write(arg)}))"
         case t.Binary(op, left, right):

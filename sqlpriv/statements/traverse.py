@@ -168,7 +168,7 @@ def fold_cast(node: Node) -> Node:
     >>> [fold_cast(Cast(Literal(1), type)).value for type in ("INTEGER", "BIGINT")]
     [1, 1]
     >>> fold_cast(Cast(Literal(300), "TINYINT"))
-    Cast(arg=Literal(value=300, exponent=False), type='TINYINT', try_=False)
+    Cast(arg=Literal(value=300, exponent=False, stored=''), type='TINYINT', try_=False)
     """
     match fold_text(node):
         case Cast(Literal(int(value)) as literal, type_) if type_ in _BITS and type(value) is int:

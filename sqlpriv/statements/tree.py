@@ -38,14 +38,19 @@ class Name:
 
 @dataclass(frozen=True)
 class Literal:
-    """A literal, or the value bound to a parameter.
+    """A literal, the value bound to a parameter, or that of a public subquery.
 
-    `exponent`: it is written with one, as in 1e-1, and so a DOUBLE; 0.1 is a DECIMAL.
+    Args:
+        value: What it stands for.
+        exponent: It is written with one, as in 1e-1, and so a DOUBLE; 0.1 is a DECIMAL.
+        stored: DuckDB's type of a subquery's whole number; '' of a written one, which is as narrow
+            as what it stands beside: UTINYINT + 250 is a UTINYINT.
     """
 
     value: Value
     pos: Pos = optional_place()
     exponent: bool = False
+    stored: str = ""
 
 
 @dataclass(frozen=True)

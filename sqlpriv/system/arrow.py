@@ -35,6 +35,16 @@ NUMBERS = {
 """The types of Arrow that DuckDB's types of numbers have; DECIMALs beside them."""
 
 
+def type_of_whole(of: pa.DataType) -> str:
+    """Returns the DuckDB type of whole numbers that Arrow holds in a type; '' of any other type.
+
+    >>> type_of_whole(pa.uint8()), type_of_whole(HUGEINT), type_of_whole(pa.float32())
+    ('UTINYINT', 'HUGEINT', '')
+    """
+    is_whole = pa.types.is_integer(of) or of == HUGEINT
+    return next(name for name, type_ in NUMBERS.items() if type_ == of) if is_whole else ""
+
+
 def integer_ends(of: pa.DataType) -> tuple[int, int]:
     """Returns the least and the largest value of a type of integers.
 

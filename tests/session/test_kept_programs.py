@@ -22,7 +22,7 @@ from sqlpriv.kernel.terms.algebra import query_hash
 from sqlpriv.kernel.terms.budget import Epsilon
 from sqlpriv.session.access import kept_statements
 from sqlpriv.session.access.kept_statements import MOST, KeptStatements
-from sqlpriv.session.queries import private_steps, runner, step_runner
+from sqlpriv.session.queries import lasting_answers, private_steps, runner, step_runner
 from sqlpriv.session.queries.programs import gate_requests, kept_programs
 from sqlpriv.session.session import Session
 from sqlpriv.statements import tree as t
@@ -270,7 +270,11 @@ def test_outputs_of_the_moment_are_computed_each_time(analyst: Session) -> None:
     assert len(numbers) == 10
 
 
-def test_subqueries_are_answered_each_time(analyst: Session) -> None:
+def test_subqueries_are_answered_each_time(
+    analyst: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where it cannot be seen beforehand that their answers differ."""
+    monkeypatch.setattr(lasting_answers, "_OF_THE_MOMENT", frozenset())
     inside = "income < (SELECT max(size) * random() FROM places)"
     priced = "WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1)"
     text = f"SELECT {priced} COUNT(*) FROM people WHERE {inside}"

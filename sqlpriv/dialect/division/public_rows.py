@@ -50,8 +50,8 @@ def with_public_rows(root: exp.Expr, tables: StoredTables) -> None:
         if isinstance(scalar.parent, _OF_ROWS) or scalar.arg_key == "query":
             continue
         answer = _public_answer(scalar.this, tables) if tables.reads_private(root) else None
-        if answer is not None and [*map(len, answer)] == [1, 1]:
-            scalar.replace(_literal(answer[1][0][0]) or scalar)
+        if answer is not None and [*map(len, answer)] == [1, 1, 1]:
+            scalar.replace(_literal(answer[1][0][0], answer[2][0]) or scalar)
     for join in list(root.find_all(exp.Join)):
         source, select = join.this, join.parent
         first = select.args.get("from_") if isinstance(select, exp.Select) else None
@@ -94,15 +94,17 @@ def _is_shaped(query: exp.Select) -> bool:
     return any(function_name(node) in _AGGREGATES for node in own_nodes(query))
 
 
-def rows_as_values(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> exp.Values | None:
+def rows_as_values(
+    names: Sequence[str], rows: Sequence[tuple[Any, ...]], types: Sequence[str]
+) -> exp.Values | None:
     """Returns rows as VALUES, in one order; None of none, or of a value without a literal."""
-    literals = [[_literal(value) for value in row] for row in in_one_order(rows)]
+    literals = [[*map(_literal, row, types)] for row in in_one_order(rows)]
     if not names or not rows or any(value is None for row in literals for value in row):
         return None
     return exp.Values(expressions=[exp.Tuple(expressions=row) for row in literals])
 
 
-def _literal(value: Any) -> exp.Expr | None:
+def _literal(value: Any, type_: str) -> exp.Expr | None:
     match value:
         case None:
             return exp.Null()
@@ -110,10 +112,9 @@ def _literal(value: Any) -> exp.Expr | None:
             return exp.true() if value else exp.false()
         case float() if not math.isfinite(value):
             return None
-        case int() | float() | Decimal() if value < 0:
-            return exp.Neg(this=_number(-value))
         case int() | float() | Decimal():
-            return _number(value)
+            number = exp.Neg(this=_number(-value)) if value < 0 else _number(value)
+            return exp.cast(number, type_, dialect="duckdb") if type_ else number
         case str():
             return exp.Literal.string(value)
         case dt.datetime() if value.tzinfo is None:

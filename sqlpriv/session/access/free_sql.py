@@ -58,7 +58,13 @@ def query(
 
 def _rows(engine: duckdb.DuckDBPyConnection, text: str, parameters: Parameters) -> pa.Table | None:
     relation = engine.sql(text, params=parameters or None)
-    return None if relation is None else read_whole(relation)
+    if relation is None:
+        return None
+    rows = read_whole(relation)
+    for name, type_ in zip(relation.columns, map(str, relation.types), strict=True):
+        if type_ == "UHUGEINT" and any(x is not None and x < 0 for x in rows[name].to_pylist()):
+            raise ProgrammingError(f'"{name}" has whole numbers above those of a HUGEINT')
+    return rows
 
 
 def _register(engine: duckdb.DuckDBPyConnection, name: str, rows: pa.Table) -> None:

@@ -24,6 +24,7 @@ from sqlpriv.plan.plan import Plan
 from sqlpriv.plan.pricing.cell_count import TooManyCells
 from sqlpriv.plan.pricing.statement import KNOWN_OPTIONS
 from sqlpriv.session.access.context import Access
+from sqlpriv.session.queries.lasting_answers import AnotherEachTime, lasting_answer, values_of
 from sqlpriv.session.queries.private_steps import StepPlanner
 from sqlpriv.session.queries.programs.gate_requests import (
     TARGET,
@@ -39,6 +40,7 @@ from sqlpriv.session.queries.unknown_names import unknown_name
 from sqlpriv.statements import commands as cmd
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.divided_query import Division, PrivateQuery
+from sqlpriv.system import arrow
 
 KEYS_OF_ROWS = "which of the declared levels have such rows depends on the rows"
 
@@ -85,7 +87,10 @@ class ProgramCompiler:
             return Program(tuple(outcome), outcome[-1].schema)
         if isinstance(outcome, TooManyCopies | NeverComputable) or statement.origin is None:
             return outcome  # dividing it would make it no smaller
-        divided = self._divide(statement.origin.parsed, outcome if is_read else None)
+        try:
+            divided = self._divide(statement.origin.parsed, outcome if is_read else None)
+        except AnotherEachTime as refusal:
+            return refusal
         if isinstance(divided, Program | TooManyCells):
             return divided  # a part has too many cells: that is what to say
         return outcome if is_read or divided is None else divided
@@ -107,15 +112,19 @@ class ProgramCompiler:
 
         def run_public(
             text: str, tables: Sequence[str]
-        ) -> tuple[Sequence[str], Sequence[tuple[Any, ...]]] | None:
+        ) -> tuple[Sequence[str], Sequence[tuple[Any, ...]], Sequence[str]] | None:
             try:
                 rows = self.access.sql.public_rows(tables, self.contracts, text)
-                answer = self.access.sql.run_alone(rows, text, None)
-            except (ProgrammingError, Refused):
+                run = partial(self.access.sql.run_alone, rows, text, None)
+                answer = lasting_answer(text, run, t.Pos())
+                values = [values_of(column, t.Pos()) for column in answer.columns]
+            except AnotherEachTime:
+                raise
+            except ProgrammingError:
                 return None
             public_queries.append(text)
-            values = [column.to_pylist() for column in answer.columns]
-            return answer.column_names, list(zip(*values, strict=True))
+            types = [arrow.type_of_whole(type_) for type_ in answer.schema.types]
+            return answer.column_names, list(zip(*values, strict=True)), types
 
         def attempt(part: PrivateQuery) -> Refused | None:
             if part.keys_alone and (levels := self._public_levels(part.select)) is not None:

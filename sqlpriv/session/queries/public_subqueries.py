@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from decimal import Decimal
+from functools import partial
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -26,11 +26,13 @@ from sqlpriv.plan.relations.subqueries import (
     with_values,
 )
 from sqlpriv.session.access.context import Access
+from sqlpriv.session.queries.lasting_answers import AnotherEachTime, lasting_answer, values_of
 from sqlpriv.session.queries.public_keys import PublicKeys
 from sqlpriv.statements import tables
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.printer import quote_name
 from sqlpriv.statements.traverse import join_terms, row_fields
+from sqlpriv.system import arrow
 from sqlpriv.system.row_order import in_one_order
 
 MOST = 10_000
@@ -74,7 +76,7 @@ def settle_public_parts(select: t.Select, contracts: Contracts, access: Access) 
     joined = correlated.join_correlated(select, contracts)
     looked_up = _with_lookups(joined, contracts, access)
     values: dict[t.Node, t.Node] = {
-        part: value_of(part, access.sql.run_subquery(part, contracts), contracts)
+        part: value_of(part, _answer(part, contracts, access), contracts)
         for part in dict.fromkeys(scalar_subqueries(looked_up))
         if not reads_private(part.query, contracts)
     }
@@ -82,6 +84,11 @@ def settle_public_parts(select: t.Select, contracts: Contracts, access: Access) 
     listed = _with_lists(valued, contracts, access)
     is_lasting = not _has_public_part(select, contracts)
     return SettledQuery(listed, _private_scalars(listed, contracts), is_lasting)
+
+
+def _answer(part: t.Subquery | t.InQuery, contracts: Contracts, access: Access) -> pa.Table:
+    """Returns the rows of a public subquery, which another asking has, too."""
+    return lasting_answer(part.text, lambda: access.sql.run_subquery(part, contracts), part.pos)
 
 
 def _has_public_part(query: t.Query, contracts: Contracts) -> bool:
@@ -117,7 +124,7 @@ def value_of(part: t.Subquery | t.InQuery, rows: pa.Table, contracts: Contracts)
     """Returns the one value of a subquery's rows, NULL where there is none; or its value by key; of
     a subquery behind IN, the condition with its rows as a list."""
     if isinstance(part, t.InQuery):
-        items = tuple(t.Literal(value, part.pos) for (value,) in _different_rows(rows))
+        items = tuple(t.Literal(value, part.pos) for (value,) in _different_rows(part, rows))
         empty = t.Literal(part.negated, part.pos)
         return t.InList(part.arg, items, part.negated, part.pos) if items else empty
     keyed = keyed_subquery(part, contracts) if rows.num_columns > 1 else None
@@ -125,8 +132,10 @@ def value_of(part: t.Subquery | t.InQuery, rows: pa.Table, contracts: Contracts)
         return _lookup(part, keyed.columns, rows)
     if rows.num_columns != 1 or rows.num_rows > 1:
         raise Refused.at(part.pos, ONE_VALUE, ONE_AGGREGATE)
-    value = rows.column(0)[0].as_py() if rows.num_rows else None
-    return t.Literal(_as_literal(value), part.pos, exponent=isinstance(value, float))
+    value = next(iter(values_of(rows.column(0), part.pos)), None)
+    number, is_real = _as_literal(value), isinstance(value, float)
+    stored = arrow.type_of_whole(rows.schema.types[0]) if type(number) is int else ""
+    return t.Literal(number, part.pos, is_real, stored)
 
 
 def _with_lists(select: t.Select, contracts: Contracts, access: Access) -> t.Select:
@@ -139,33 +148,36 @@ def _with_lists(select: t.Select, contracts: Contracts, access: Access) -> t.Sel
     for part in membership_subqueries(select):
         if reads_private(part.query, contracts) or looks_outside(part.query, contracts):
             continue
-        rows = None
-        with suppress(ProgrammingError, Refused):  # it looks at the row around it, say
-            rows = access.sql.run_subquery(part, contracts)
+        try:
+            rows = _answer(part, contracts, access)
+        except AnotherEachTime:
+            raise
+        except ProgrammingError:  # it looks at the row around it, say
+            continue
         fields = row_fields(part.arg)
-        if rows is None or rows.num_columns != len(fields) or not 0 < rows.num_rows <= MOST:
+        if rows.num_columns != len(fields) or not 0 < rows.num_rows <= MOST:
             continue
         if any(column.null_count for column in rows.columns):
             continue
         if len(fields) > 1:
             lists[part] = _row_among(part, fields, rows)
             continue
-        items = tuple(t.Literal(value, part.pos) for (value,) in _different_rows(rows))
+        items = tuple(t.Literal(value, part.pos) for (value,) in _different_rows(part, rows))
         lists[part] = t.InList(part.arg, items, part.negated, part.pos)
     listed: t.Select = with_values(select, lists)
     return listed
 
 
-def _different_rows(rows: pa.Table) -> list[tuple[Value, ...]]:
+def _different_rows(part: t.InQuery, rows: pa.Table) -> list[tuple[Value, ...]]:
     """Returns the rows of a subquery behind IN as literals have them, each once, in one order."""
-    columns = (map(_as_literal, column.to_pylist()) for column in rows.columns)
+    columns = (map(_as_literal, values_of(column, part.pos)) for column in rows.columns)
     return in_one_order(set(zip(*columns, strict=True)))
 
 
 def _row_among(part: t.InQuery, fields: Sequence[t.Node], rows: pa.Table) -> t.Node:
     """Returns `(a, b) IN (SELECT …)` over these rows: by the first fields' values, the others'."""
     listed: dict[tuple[Any, ...], list[Any]] = {}
-    for row in _different_rows(rows):
+    for row in _different_rows(part, rows):
         listed.setdefault(row[:-1], []).append(row[-1])
     tests: list[t.Node] = []
     for firsts, lasts in listed.items():
@@ -193,9 +205,8 @@ def _with_lookups(select: t.Select, contracts: Contracts, access: Access) -> t.S
             # a table of the subquery may be called as the row's alias is
             source = f"{_VALUES} AS {quote_name(looked_up.alias)}"
             text = f"SELECT {quote_name(column.name)}, ({part.text}) FROM {source}"
-            lookups[part] = _lookup(
-                part, (column,), access.sql.run_alone(rows, text, part.parameters)
-            )
+            run = partial(access.sql.run_alone, rows, text, part.parameters)
+            lookups[part] = _lookup(part, (column,), lasting_answer(text, run, part.pos))
     with_numbers: t.Select = with_values(select, lookups)
     return with_numbers
 
@@ -206,7 +217,8 @@ def _lookup(part: t.Subquery, columns: Sequence[t.Name], answers: pa.Table) -> t
     Raises:
         Refused: They are no numbers.
     """
-    rows = in_one_order(zip(*(column.to_pylist() for column in answers.columns), strict=True))
+    values = (values_of(column, part.pos) for column in answers.columns)
+    rows = in_one_order(zip(*values, strict=True))
     answered = {tuple(key): value for *key, value in rows if value is not None}
     numbers = {k: float(v) for k, v in answered.items() if type(v) in (int, float, Decimal)}
     if len(numbers) < len(answered) or not all(map(math.isfinite, numbers.values())):

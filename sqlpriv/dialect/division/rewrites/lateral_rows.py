@@ -27,6 +27,7 @@ from sqlpriv.dialect.division.joins.column_owners import (
     others_names,
 )
 from sqlpriv.dialect.division.joins.joins_taken_out import write_values
+from sqlpriv.dialect.division.row_sources.rows_in_from import as_in_column
 from sqlpriv.dialect.division.terms.named_terms import conjuncts_of, is_aggregate
 from sqlpriv.dialect.division.terms.parts import NotDivisible, own_nodes
 from sqlpriv.dialect.division.terms.stored_tables import StoredTables
@@ -108,5 +109,5 @@ def _values(query: exp.Select, source: exp.Expr, is_counted: bool) -> dict[str, 
         one = item.unalias().copy()
         if is_counted:
             one = one.transform(lambda node: _of_query(node, query))
-        values[name] = exp.Paren(this=one) if columns_in(one) else one
+        values[name] = exp.Paren(this=one) if columns_in(one) else as_in_column(one)
     return values

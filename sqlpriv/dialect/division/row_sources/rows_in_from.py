@@ -59,7 +59,7 @@ class WrittenRows:
         values = [as_operand(row[place]) for row in self.rows]
         last = None if is_kept else values.pop()
         ifs = [exp.If(this=test.copy(), true=x) for test, x in zip(tests, values, strict=False)]
-        return exp.Case(ifs=ifs, default=last) if ifs or last is None else last
+        return exp.Case(ifs=ifs, default=last) if ifs or last is None else as_in_column(last)
 
     def parts_by(self, on: exp.Expr) -> list[WrittenRows]:
         """Returns the rows in as few parts as one pass finds: a row that passes ON meets at most
@@ -88,6 +88,12 @@ def as_operand(value: exp.Expr) -> exp.Expr:
     """Returns a copy of a value that may stand anywhere in an expression."""
     simple = not own_nodes(value)[1:] or isinstance(value, exp.Column | exp.Cast | exp.Paren)
     return value.copy() if simple else exp.Paren(this=value.copy())
+
+
+def as_in_column(value: exp.Expr) -> exp.Expr:
+    """Returns a value as a column has it: 2 is an INTEGER there; u + 2 would be as narrow as u."""
+    number = _comparable(value)
+    return exp.cast(value, "INT") if type(number) is int and abs(number) < 2**31 else value
 
 
 def written_rows_of(source: exp.Expr) -> WrittenRows | None:
@@ -188,8 +194,8 @@ def _is_day(node: exp.Expr) -> bool:
 
 
 def _bare(value: exp.Expr) -> exp.Expr:
-    """Returns a number without its cast to BIGINT, as `range` gives it."""
-    is_cast = isinstance(value, exp.Cast) and value.to.this is exp.DType.BIGINT
+    """Returns a whole number without its cast, as `range` gives it."""
+    is_cast = isinstance(value, exp.Cast) and value.to.this in exp.DataType.INTEGER_TYPES
     return value.this if is_cast else value
 
 

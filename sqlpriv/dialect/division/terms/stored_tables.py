@@ -10,8 +10,8 @@ from sqlglot import exp
 
 from sqlpriv.dialect.common_tables import bare_name, common_table
 
-Rows = tuple[Sequence[str], Sequence[tuple[Any, ...]]]
-"""The names of columns, and rows."""
+Rows = tuple[Sequence[str], Sequence[tuple[Any, ...]], Sequence[str]]
+"""The names of columns, rows, and the types of whole numbers, '' of other columns."""
 
 
 @dataclass(frozen=True)

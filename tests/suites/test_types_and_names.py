@@ -72,6 +72,8 @@ def test_columns_are_duckdbs(
             'no column "p.ward"',
         ),
         ("SELECT MAD(age) FROM people", "write MEDIAN"),
+        ("SELECT COUNT(DISTINCT 2) FROM visits", "one different value"),
+        ("SELECT COUNT(DISTINCT v) FROM visits, (VALUES (2)) AS p (v)", "one different value"),
     ],
 )
 def test_what_duckdb_refuses_is_no_answer(session: Session, statement: str, message: str) -> None:

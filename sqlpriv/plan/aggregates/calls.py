@@ -35,7 +35,7 @@ from sqlpriv.plan.expressions.facts.value_facts import Shape
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.statements import default_name
 from sqlpriv.statements import tree as t
-from sqlpriv.statements.traverse import walk
+from sqlpriv.statements.traverse import fold_cast, walk
 
 NUMBERS_OF_MOMENTS = {Type.DATE: "days", Type.TIMESTAMP: "micros"}
 """Quantiles of moments are found among their numbers: of days, or of microseconds since 1970."""
@@ -111,6 +111,9 @@ def read_aggregate(call: t.FunctionCall, binder: Binder) -> Aggregate:
         call_filter = t.Binary("and", call_filter, test, call.pos) if call_filter else test
     else:
         arg, call_filter = next(iter(call.args), None), call.filter
+    constant = fold_cast(arg) if arg is not None and call.distinct else None
+    if isinstance(constant, t.Literal) and constant.value is not None:
+        raise refuse(call, "one value is no more than one different value", "write 1 for it")
     of = binder.bind(arg) if arg is not None and not _counts_all(call, arg, binder) else None
     if call.name == "sum" and of is not None and binder.shape(call, of).type is Type.BOOLEAN:
         of = truths_as_numbers(of)

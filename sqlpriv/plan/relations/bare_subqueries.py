@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
+from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.traverse import rebuild, walk
@@ -23,11 +24,17 @@ def without_bare_subquery(select: t.Select, contracts: Mapping[str, TableContrac
     Args:
         select: The query.
         contracts: Of all tables, by lower-case name.
+
+    Raises:
+        Refused: The subquery has a price.
     """
     source = select.source
     inner = source.query if isinstance(source, t.Derived) else None
     if not isinstance(source, t.Derived) or not isinstance(inner, t.Select):
         return select
+    if inner.options:
+        hint = "give the price of the whole statement, or aggregate in the subquery"
+        raise Refused.at(source.pos, "rows of a subquery have no price of their own", hint)
     contract = contracts.get(inner.table.lower())
     if contract is None or contract.unit is None or not _names_columns(inner):
         return select
@@ -37,7 +44,7 @@ def without_bare_subquery(select: t.Select, contracts: Mapping[str, TableContrac
     hidden = {item.alias.lower() for item in select.items if item.alias} - names
     if not names <= columns or hidden & columns:  # an output's name would be the column's
         return select
-    own_tables = {inner.alias.lower(), inner.table.lower()}
+    own_tables = {(inner.alias or inner.table).lower()}
     if not all(_is_of(node, {*columns, "*"}, own_tables) for node in _expressions(inner)):
         return select
     around = {source.alias.lower()}

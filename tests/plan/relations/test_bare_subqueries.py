@@ -69,6 +69,13 @@ def test_both_are_one_question(session: Session, one: str, other: str) -> None:
         ("SELECT SUM(u.qty) AS n FROM (SELECT qty FROM sales) AS t", 'no column "u.qty"'),
         ("SELECT SUM(sales.qty) AS n FROM (SELECT qty FROM sales) AS t", 'no column "sales.qty"'),
         ("SELECT SUM(t.kind) AS n FROM (SELECT qty FROM sales) AS t", 'no column "t.kind"'),
+        ("SELECT SUM(qty) FROM (SELECT sales.qty FROM sales AS s)", 'no column "sales.qty"'),
+        ("SELECT SUM(qty) FROM (SELECT qty FROM sales AS s WHERE sales.ok)", "sales.ok"),
+        (
+            "SELECT SUM(qty) FROM (SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.5) qty "
+            "FROM sales WHERE ok)",
+            "no price of their own",
+        ),
     ],
 )
 def test_what_a_subquery_does_not_give_is_not_there(

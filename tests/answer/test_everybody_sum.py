@@ -25,9 +25,9 @@ from sqlpriv.plan.pricing.tuned_constants import STRATA_LOSE
 
 def test_everybody_errs_less_and_the_strata_little_more() -> None:
     """Clamped log-normal values, 20,000 in 18 strata, zCDP, 200 runs each: everybody's root mean
-    square error is .42 of that without an own sum. A ratio of 30 runs has a standard deviation of
-    .19 of itself (20 ratios were measured), one of 200 runs of .075, so .7 is five of them off;
-    strata, of 3,600 errors each, lose a quarter at most, give or take 2 %."""
+    square error is less than .7 of that without an own sum. A ratio of 30 runs has a standard
+    deviation of .19 of itself (20 ratios were measured), one of 200 runs of .075; strata, of
+    3,600 errors each, lose a quarter at most, give or take 2 %."""
     rows = rows_of(SHAPES["clamped top"], 20_000, "18")
     by_default = run(rows, "zcdp", "auto", 200)
     strata_alone = run(rows, "zcdp", "auto", 200, options=", population_share = 0")
@@ -106,9 +106,9 @@ def test_no_stratums_mean_is_moved_out_of_the_domain(kind: str) -> None:
 
 
 def test_a_narrow_domain_has_everybodys_own_sum_beside_the_strata() -> None:
-    """Whole numbers from 0 to 5, 20,000 in 18 strata, zCDP, 200 runs: the noise of everybody's
-    figure is .38 of the twin's, which asks the strata alone (1 / √(18 · .36 + .64)); a ratio of two
-    root mean squares of 200 has a standard deviation of .07 of itself, so .6 is five and more off.
+    """Whole numbers from 0 to 5, 20,000 in 18 strata, zCDP, 200 runs: the error of everybody's
+    figure is less than .6 of the twin's, which asks the strata alone; a ratio of two root mean
+    squares of 200 has a standard deviation of .07 of itself.
     Strata lose a quarter at most, and 3,600 errors tell it to 2 %. Intervals hold."""
     rows = rows_of(SHAPES["integers 0..5"], 20_000, "18")
     both = run(rows, "zcdp", "auto", 200)

@@ -53,7 +53,7 @@ def domain_lines(fetch: Fetch, table: str, column: ColumnProfile) -> list[str]:
     outside = _moments_outside(fetch, table, column)
     if column.least is None:
         if outside:
-            return _outside_remark(table, column, outside, "which no domain holds")
+            return _outside_remark(table, column, outside, "no domain holds them")
         return [f"-- {column.name}: no row has a value, no domain"]
     if column.distinct == 1 and not column.is_number and is_written_as_code(column.least):
         return [
@@ -104,7 +104,7 @@ def _interval_lines(
     alter = f"{alter_text(table, column.name)} SET PRIVACY DOMAIN"
     has_zone = column.type == "TIMESTAMP WITH TIME ZONE"
     fate = "count as NULL or as its nearer end" if has_zone else "count as its nearer end"
-    lines = _outside_remark(table, column, outside, f"which no domain holds; they {fate}")
+    lines = _outside_remark(table, column, outside, f"no domain holds them; they {fate}")
     lines += thousands_remark(fetch, table, column.name) if column.type == "DOUBLE" else []
     ends = outward_ends(column)
     assert ends is not None

@@ -18,9 +18,8 @@ such a tail. So the fit leaves κ = 0 a belief of `STRAIGHT` at least, and `HEAV
 tail that falls by `HEAVIER_FALL` at most, slower than what is seen; the counts beyond decide.
 Without that, intervals of such means held less than with a power law alone (.29 for .75).
 
-A power law alone, κ = 0, had a tail go on where it has
-ended: of 20,000 gamma values with 40 % zeros under pure epsilon 1 a mean was clipped at 35,000,
-four times the largest value, and erred three to four times as far as one clipped at 10,000.
+A power law alone, κ = 0, had a tail go on where it has ended: of 20,000 gamma values with 40 %
+zeros under pure epsilon 1 a mean was clipped at four times the largest value.
 
 Its constants stand in `tail_constants`. What it changed: tests/bench/README.md, *Curved tails*.
 """

@@ -14,19 +14,48 @@ from typing import Any
 
 import pyarrow as pa
 
+from sqlpriv.dialect.tokens import Kind, Token, lex
 from sqlpriv.errors import Refused
 from sqlpriv.plan.expressions.row_functions import HINTS
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.keywords import words
 
-_QUOTED = re.compile(r"""'[^']*'|"[^"]*"|--[^\n]*|/\*.*?\*/""", re.DOTALL)
 _WORD = re.compile(r"\w+")
-_CALLED = re.compile(r"(\w+)\s*\(")
-_RANDOM = words("random uuid uuidv4 uuidv7 gen_random_uuid nextval")
-_OF_THE_MOMENT = _RANDOM | words(
-    "now current_timestamp get_current_timestamp transaction_timestamp localtimestamp localtime "
-    "current_localtimestamp current_localtime current_time get_current_time sample tablesample"
+_RANDOM = words(
+    "random uuid uuidv4 uuidv7 gen_random_uuid nextval currval setval txid_current "
+    "current_transaction_id current_query_id current_connection_id"
 )
+_CALLED = words(
+    "now get_current_timestamp transaction_timestamp current_localtimestamp current_localtime "
+    "get_current_time ago pg_conf_load_time pg_postmaster_start_time"
+)
+_KEYWORDS = words("current_timestamp localtimestamp localtime current_time")
+_OF_THE_MOMENT = _RANDOM | _CALLED | _KEYWORDS | words("sample tablesample")
+_DRAW = re.compile(rf"\b(?:{'|'.join(_RANDOM)}) \(")
+_CLOCK = re.compile(rf"\b(?:{'|'.join(_CALLED)}) \(|(?<!\. )\b(?:{'|'.join(_KEYWORDS)})\b")
+
+_UNIT = "(?:day|week|month|quarter|year|decade|century|millennium)s?"
+_SPAN = re.compile(rf"[+-]?\d+(?: {_UNIT})?|{_UNIT}")
+_NOW = (
+    r"\b(?:(?:now|get_current_timestamp|transaction_timestamp|current_localtimestamp) \( \)"
+    r"|current_timestamp\b|localtimestamp\b)"
+)
+_STAMP = r"timestamp(?:tz| with time zone)?\b"
+_MOMENT = rf"(?:{_NOW}(?: :: {_STAMP})*|\bcast \( {_NOW} as {_STAMP} \))"
+_DAYS = (
+    rf"interval (?:\d+ {_UNIT}|'[+-]?\d+' {_UNIT}|\( \d+ \) {_UNIT}|'[+-]?\d+ {_UNIT}')"
+    r"|to_days \( \d+ \)"
+)
+_MOVED = rf"{_MOMENT}(?: [+-] (?:{_DAYS}))*"
+_INSIDE = rf"(?:{_MOVED}|\( {_MOVED} \)|\bcast \( \( {_MOVED} \) as {_STAMP} \))"
+_LASTING = re.compile(
+    rf"\b(?:date_trunc|datetrunc) \( '{_UNIT}' , {_INSIDE} \)"
+    rf"|\b(?:try_)?cast \( {_INSIDE} as date \)"
+    rf"|(?:(?<=[,(<>=+-] )|(?<=select ))\( {_MOVED} \) :: date\b"
+    rf"|{_MOMENT} :: date\b"
+)
+"""The clock where only its day, or a longer unit, counts. Each form is whole: nothing around it can
+bring the time of day back."""
 _HELD = (type(None), bool, int, float, Decimal, str, dt.date, dt.time)
 
 
@@ -35,7 +64,7 @@ class AnotherEachTime(Refused):
 
 
 def lasting_answer(text: str, run: Callable[[], pa.Table], place: t.Pos) -> pa.Table:
-    """Returns the answer of a public query; one that reads the clock is run twice.
+    """Returns the answer of a public query; one that samples rows is run twice.
 
     Args:
         text: The query.
@@ -43,17 +72,33 @@ def lasting_answer(text: str, run: Callable[[], pa.Table], place: t.Pos) -> pa.T
         place: Where it stands.
 
     Raises:
-        AnotherEachTime: It draws random numbers, or the second answer is not the first.
+        AnotherEachTime: It draws random numbers, reads more of the clock than the day, or the
+            second answer is not the first.
     """
-    bare = _QUOTED.sub("", text.lower())
     answer = run()
-    if not _OF_THE_MOMENT.isdisjoint(_WORD.findall(bare)):
-        draws = not _RANDOM.isdisjoint(_CALLED.findall(bare))
-        if draws or not answer.equals(run()):
-            name = "random" if draws else "now"
-            message = "this subquery has another answer at each asking"
-            raise AnotherEachTime.at(place, message, HINTS[name])
+    if _OF_THE_MOMENT.isdisjoint(_WORD.findall(text.lower())):
+        return answer
+    bare = _text_of_tokens(text)
+    draws = _DRAW.search(bare) is not None
+    if draws or _CLOCK.search(_LASTING.sub("?", bare)) or not answer.equals(run()):
+        message = "this subquery has another answer at each asking"
+        raise AnotherEachTime.at(place, message, HINTS["random" if draws else "now"])
     return answer
+
+
+def _text_of_tokens(text: str) -> str:
+    """Returns a query's tokens in lower case with one blank between two: names without their
+    quotes, and `?` for texts other than units and spans of days."""
+    return " ".join(map(_text_of, lex(text)))
+
+
+def _text_of(token: Token) -> str:
+    value = token.value.lower()
+    if token.kind is Kind.QUOTED:
+        return re.sub(r"\W", "_", value)
+    if token.kind in (Kind.STRING, Kind.ESCAPE):
+        return f"'{value}'" if _SPAN.fullmatch(value) else "?"
+    return token.text.lower()
 
 
 def values_of(column: pa.ChunkedArray, place: t.Pos) -> list[Any]:

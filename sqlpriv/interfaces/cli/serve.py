@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import getpass
 import importlib
-import os
 import re
 import signal
 import sys
@@ -16,7 +15,7 @@ from typing import Any
 import click
 
 import sqlpriv
-from sqlpriv.interfaces.cli.failure import fail
+from sqlpriv.interfaces.cli.failure import end_at_once, fail
 from sqlpriv.session.commands.engine_place import keep_engine_at
 from sqlpriv.session.commands.ledger_place import keep_ledger_at, refuse_lone_primary
 from sqlpriv.system.database_files import refuse_other_file
@@ -87,10 +86,12 @@ _pem = click.Path(exists=True, dir_okay=False, path_type=Path)
 )
 @click.option(
     "--memory",
-    type=click.FloatRange(min=0, min_open=True),
+    type=click.FloatRange(min=0.5),
     metavar="GIB",
     help="What the server may take beyond what it holds at its start, on Linux: a statement that"
-    " would take more fails.  [default: three quarters of the machine's memory]",
+    " would take more fails. DuckDB's own limit stays half of the machine's memory: with less than"
+    " two thirds, large reads may fail that would have spilled; their charge stays."
+    "  [default: three quarters of the machine's memory]",
 )
 @click.option(
     "--exact-times",
@@ -129,6 +130,8 @@ def serve(
         from sqlpriv.interfaces.server.endpoints.memory_limit import GIB, limit_memory
     except ImportError:
         raise click.ClickException('protobuf is missing: pip install "sqlpriv[server]"') from None
+    if memory is not None and sys.platform != "linux":
+        raise click.UsageError("--memory is for Linux; limit the process's memory by other means.")
     pairs = dict(preview.partition("=")[::2] for preview in previews)
     if not all(pairs.values()) or (pairs and postgresql is None):
         raise click.UsageError("--preview takes TABLE=SYNTHETIC, and is for --postgresql.")
@@ -141,6 +144,8 @@ def serve(
         if engine is not None:
             keep_engine_at(vault, engine)
         refuse_lone_primary(vault)
+        load_for_statements()
+        room = limit_memory(memory)  # before the first stranger can call
         server = Server(vault, listen, tls, audit, limits, postgresql, pairs, monitor)
         try:
             signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
@@ -151,8 +156,7 @@ def serve(
             if server.monitor is not None:
                 host, port = server.monitor.address
                 click.echo(f"curl http://{host}:{port}/metrics", err=True)
-            load_for_statements()
-            if (room := limit_memory(memory)) is not None:
+            if room is not None:
                 click.echo(f"it may take {room / GIB:.1f} GiB of memory (--memory)", err=True)
             server.serve()
         finally:
@@ -160,7 +164,7 @@ def serve(
                 server.close()
             finally:  # all is closed, and Python's own end would wait for streams
                 if server.is_held:
-                    os._exit(0)
+                    end_at_once(sys.exception())
     except sqlpriv.Error as error:
         fail(error)
 

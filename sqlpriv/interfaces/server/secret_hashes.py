@@ -18,6 +18,8 @@ import threading
 import unicodedata
 from dataclasses import dataclass
 
+from sqlpriv.errors import OperationalError
+
 TOKEN_ITERATIONS = 4_096
 """PBKDF2 rounds for a token. It has 256 random bits, which no number of guesses finds; 4,096 is
 RFC 7677's least and PostgreSQL's default."""
@@ -29,9 +31,19 @@ _VERIFIER = re.compile(r"SCRAM-SHA-256\$([1-9][0-9]{0,8}):([A-Za-z0-9+/=]+)\$([^
 
 
 def scrypt_hash(secret: str, salt: bytes) -> bytes:
-    """Returns 32 bytes of scrypt with n = 2^14 and r = 8: 16 MiB and some 50 ms."""
+    """Returns 32 bytes of scrypt with n = 2^14 and r = 8: 16 MiB and some 50 ms.
+
+    Raises:
+        OperationalError: There is no memory for it just now, which says nothing of a secret.
+    """
+    encoded = secret.encode()
     with _HASHING:
-        return hashlib.scrypt(secret.encode(), salt=salt, n=2**14, r=8, p=1, dklen=32)
+        try:
+            return hashlib.scrypt(encoded, salt=salt, n=2**14, r=8, p=1, dklen=32)
+        except (ValueError, MemoryError):  # OpenSSL's failure to allocate is a ValueError
+            raise OperationalError(
+                "logins cannot be checked just now, because memory is short: try again"
+            ) from None
 
 
 @dataclass(frozen=True)

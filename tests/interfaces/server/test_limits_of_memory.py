@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import signal
 import subprocess
 import sys
@@ -14,9 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from pyarrow import flight
 
-from sqlpriv.interfaces.server.endpoints import memory_limit
+from sqlpriv.errors import OperationalError
+from sqlpriv.interfaces.cli.serve import serve as serve_command
+from sqlpriv.interfaces.server.endpoints import listen, memory_limit
 from sqlpriv.interfaces.server.protocol import messages as m
 from sqlpriv.interfaces.server.protocol import unread_answers
 from sqlpriv.interfaces.server.protocol.unread_answers import HeldAnswer
@@ -46,6 +50,12 @@ def serving(served: Any, folder: Path, *more: str) -> Iterator[tuple[Any, str]]:
             process.kill()
 
 
+def resident_bytes(process: Any, kind: str) -> int:
+    """VmRSS is what the process holds, VmHWM the most that it has held."""
+    status = Path(f"/proc/{process.pid}/status").read_text()
+    return int(status.split(f"{kind}:")[1].split()[0]) * 1024
+
+
 def call(served: Any) -> flight.FlightCallOptions:
     bearer = (b"authorization", f"Bearer {served.tokens['ada']}".encode())
     return flight.FlightCallOptions(headers=[bearer])
@@ -56,21 +66,82 @@ def ticket(sql: str) -> flight.Ticket:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a limit of memory is Linux's")
+@pytest.mark.parametrize(("memory", "is_small"), [("0.5", True), ("2.0", False)])
 def test_a_statement_that_takes_too_much_memory_fails_and_the_server_lives(
-    served: Any, tmp_path: Path
+    served: Any, tmp_path: Path, memory: str, is_small: bool
 ) -> None:
     """Its texts take 20 GB, which are outside of DuckDB's limit; the server may take half of one.
-    The machine's own stands in for the kernel that ends a process: 4 GB."""
+    Whatever ended the statement says the same words: the most that the process held tells which."""
     text = "repeat(repeat('y', 1000), CAST(10000 * a.sex AS INTEGER))"
     hungry = f"SELECT length({text}) AS n FROM made a, made b LIMIT 2000"
-    with serving(served, tmp_path, "--memory", "0.5") as (process, place):
+    with serving(served, tmp_path, "--memory", memory) as (process, place):
         line = process.stderr.readline()
-        assert line == "it may take 0.5 GiB of memory (--memory)\n"
+        assert line == f"it may take {memory} GiB of memory (--memory)\n"
+        before = resident_bytes(process, "VmRSS")
         with flight.connect(place) as client:
             with pytest.raises(flight.FlightError, match="Out of Memory"):
                 client.do_get(ticket(hungry), call(served)).read_all()
             assert client.do_get(ticket("SELECT 1 AS a"), call(served)).read_all().num_rows == 1
         assert process.poll() is None
+        more = resident_bytes(process, "VmHWM") - before
+        assert (more < 0.6e9) is is_small, more
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a limit of memory is Linux's")
+@pytest.mark.parametrize("kind", ["-Sd", "-d"])
+def test_a_lower_limit_that_the_process_was_started_with_stays(kind: str) -> None:
+    code = f"from {memory_limit.__name__} import limit_memory as limit; print(limit(9.0))"
+    limited = ["bash", "-c", f'ulimit {kind} 3000000; "$0" -c "$1"', sys.executable, code]
+    assert int(subprocess.check_output(limited)) < 3_000_000 * 1024
+    assert int(subprocess.check_output([sys.executable, "-c", code])) == 9 * 2**30
+
+
+@pytest.mark.parametrize(
+    ("platform", "memory", "words"), [("darwin", "2", "is for Linux"), ("linux", "0.01", "x>=0.5")]
+)
+def test_a_limit_that_cannot_be_set_is_refused(
+    served: Any, monkeypatch: pytest.MonkeyPatch, platform: str, memory: str, words: str
+) -> None:
+    monkeypatch.setattr(sys, "platform", platform)
+    told = CliRunner().invoke(serve_command, [str(served.vault), "--memory", memory])
+    assert (told.exit_code, words in told.output) == (2, True)
+
+
+class Unread:
+    """A server that ends while somebody does not read."""
+
+    location, postgresql, monitor, is_held = "", None, None, True
+    error: Exception | None = None
+
+    def __init__(self, *_: object) -> None: ...
+
+    def serve(self) -> None:
+        if self.error:
+            raise self.error
+
+    def close(self) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "words"),
+    [
+        (None, 0, "serving"),
+        (OperationalError("it broke"), 1, "it broke"),
+        (KeyError("what"), 1, "KeyError: 'what'"),
+    ],
+)
+def test_a_server_that_breaks_says_so_though_somebody_does_not_read(
+    served: Any, monkeypatch: pytest.MonkeyPatch, error: Exception | None, code: int, words: str
+) -> None:
+    """The exit code was 0, and nothing was printed."""
+    monkeypatch.setattr(Unread, "error", error)
+    monkeypatch.setattr(listen, "Server", Unread)
+    monkeypatch.setattr(memory_limit, "limit_memory", lambda _: None)
+    monkeypatch.setattr(gc, "freeze", lambda: None)
+    ends: list[int] = []
+    monkeypatch.setattr(os, "_exit", ends.append)
+    told = CliRunner().invoke(serve_command, [str(served.vault)])
+    assert (ends[0], words in told.output) == (code, True)
 
 
 def test_the_limit_is_the_control_groups_where_that_is_less(

@@ -5,14 +5,17 @@ import hmac
 import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
+from pyarrow import flight
 from support.old_logins import with_logins
 
 import sqlpriv
 from sqlpriv.interfaces.cli.main import main
 from sqlpriv.interfaces.server import users
+from sqlpriv.interfaces.server.authentication import Door
 from sqlpriv.interfaces.server.secret_hashes import normalize_password, parse_verifier
 from sqlpriv.interfaces.server.users_file import users_path
 
@@ -189,6 +192,29 @@ def test_in_vain_costs_the_same_work_and_says_the_same(vault, keeper, monkeypatc
             keeper.user(name, shown)
         told.add(str(refused.value))
     assert (len(hashed), told) == (3, {users.DENIED})
+
+
+@pytest.mark.parametrize("error", [ValueError("memory limit exceeded"), MemoryError()])
+def test_a_login_without_memory_is_not_denied(vault, keeper, monkeypatch, error):
+    """OpenSSL's failure to allocate was taken for a wrong token, and the audit log said so."""
+    secret = users.add_user(vault, "ada", "analyst", "o")
+
+    def fail(*_args, **_more):
+        raise error
+
+    written = []
+    door = Door(keeper, SimpleNamespace(write=lambda *event, **_: written.append(event)))
+    call = SimpleNamespace(method=flight.FlightMethod.DO_GET)
+    headers = {"authorization": [f"Bearer ada.{secret}"]}
+    with monkeypatch.context() as without_memory:
+        without_memory.setattr(hashlib, "scrypt", fail)
+        with pytest.raises(flight.FlightServerError, match="memory is short"):
+            door.start_call(call, headers)
+    assert not written
+    with pytest.raises(flight.FlightUnauthenticatedError):
+        door.start_call(call, {"authorization": ["Bearer ada.wrong"]})
+    assert written == [("denied",)]
+    assert door.start_call(call, headers).user.name == "ada"
 
 
 def test_the_hash_is_not_run_again_for_a_secret_that_was_right(vault, keeper, monkeypatch):

@@ -22,7 +22,7 @@ def limit_memory(gib: float | None = None) -> int | None:
     """Limits the private memory that this process may take to write in (RLIMIT_DATA), on Linux.
 
     What it holds already is not counted. A lower limit that the process was started with
-    (`ulimit -d`) stays.
+    (`ulimit -d`, soft or hard) stays.
 
     Args:
         gib: GiB beyond what it holds now; None for three quarters of the machine's memory, or of
@@ -36,12 +36,11 @@ def limit_memory(gib: float | None = None) -> int | None:
     import resource
 
     more = int(gib * GIB) if gib is not None else int(_SHARE * machine_bytes())
-    _, most = resource.getrlimit(resource.RLIMIT_DATA)
-    total = more + _held_bytes()
-    if most != resource.RLIM_INFINITY:
-        total = min(total, most)
-    resource.setrlimit(resource.RLIMIT_DATA, (total, most))
-    return total - _held_bytes()
+    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    held = _held_bytes()
+    total = held + more if soft == resource.RLIM_INFINITY else min(held + more, soft)
+    resource.setrlimit(resource.RLIMIT_DATA, (total, hard))
+    return max(total - held, 0)
 
 
 def machine_bytes() -> int:

@@ -41,8 +41,9 @@ def parameter_sets(names: Sequence[str], rows: pa.Table) -> Iterator[Values]:
             raise DataError(f"a parameter is of type {str(field.type)[:100]}")
     for batch in rows.to_batches(max_chunksize=1):
         try:
-            values = [column[0].as_py() for column in batch.columns]
-            if any(map(_has_nanoseconds, values)):
+            cells = [column[0] for column in batch.columns]
+            values = [cell.as_py() for cell in cells]
+            if any(map(_has_nanoseconds, values)) or any(map(_is_finer_time, cells)):
                 raise ValueError
         except (pa.ArrowException, ValueError, OverflowError):
             raise DataError(
@@ -92,6 +93,17 @@ def _has_nanoseconds(value: Any) -> bool:
     """Tells whether a moment or a duration, or one of a list, has parts of a microsecond."""
     items = value if isinstance(value, list) else [value]
     return any(getattr(x, "nanosecond", 0) or getattr(x, "nanoseconds", 0) for x in items)
+
+
+def _is_finer_time(cell: pa.Scalar) -> bool:
+    """Tells whether a time of day, or one of a list, has parts of a microsecond: Python's has none,
+    and pyarrow cuts them off."""
+    while isinstance(cell, pa.DictionaryScalar | pa.RunEndEncodedScalar):
+        cell = cell.value
+    if not cell.is_valid or "time64[ns]" not in str(cell.type):
+        return False
+    items = cell.values if isinstance(cell, pa.ListScalar) else (cell,)
+    return any((item.value or 0) % 1000 for item in items)
 
 
 def _is_view(kind: pa.DataType) -> bool:

@@ -65,3 +65,22 @@ def test_nanoseconds_are_not_cut_off() -> None:
         next(prepared.parameter_sets(("1",), pa.table({"1": fine})))
     (value,) = next(prepared.parameter_sets(("1",), pa.table({"1": coarse})))
     assert value.microsecond == 2
+
+
+@pytest.mark.parametrize("form", ["plain", "dictionary", "list", "fixed"])
+def test_parts_of_a_microsecond_of_a_time_are_not_cut_off(form: str) -> None:
+    """Python's time has no attribute that would tell: it was cut, in lists too."""
+    for value, is_fine in ((1_001, True), (2_000, False), (None, False)):
+        cells = pa.array([value], pa.time64("ns"))
+        if form == "list":
+            cells = pa.array([[2_000, value]], pa.list_(pa.time64("ns")))
+        elif form == "fixed":
+            cells = pa.array([[value, None]], pa.list_(pa.time64("ns"), 2))
+        elif form == "dictionary":
+            cells = cells.dictionary_encode()
+        sets = prepared.parameter_sets(("1",), pa.table({"1": cells}))
+        if is_fine:
+            with pytest.raises(DataError, match="parts of a microsecond"):
+                next(sets)
+        else:
+            assert len(next(sets)) == 1

@@ -40,6 +40,9 @@ def plain() -> Iterator[duckdb.DuckDBPyConnection]:
         "SELECT k, COUNT(*) AS n FROM (SELECT u1 AS k FROM odd UNION ALL SELECT u2 FROM odd) "
         "GROUP BY k",
         "SELECT k, COUNT(*) AS n FROM events, (VALUES (1), (NULL)) AS v (k) GROUP BY k",
+        "SELECT k + 2000000000 AS k, n FROM (SELECT v AS k, COUNT(*) AS n FROM events,"
+        " (VALUES (2000000000::BIGINT)) AS p (v) GROUP BY 1)",
+        "SELECT v, COUNT(*) AS n FROM events, (VALUES (-(5::TINYINT))) AS p (v) GROUP BY v",
         "SELECT n, COUNT(*) AS m FROM "
         "(SELECT person, COUNT(*)::INTEGER AS n FROM visits GROUP BY person) GROUP BY n",
         "SELECT g, COUNT(v.id) FROM generate_series(0, 3) AS t (g) LEFT JOIN visits v ON ward = g "

@@ -55,7 +55,11 @@ def domain_lines(fetch: Fetch, table: str, column: ColumnProfile) -> list[str]:
         if outside:
             return _outside_remark(table, column, outside, "no domain holds them")
         return [f"-- {column.name}: no row has a value, no domain"]
-    if column.distinct == 1 and not column.is_number and is_written_as_code(column.least):
+    if (
+        column.distinct == 1
+        and column.type.startswith(("DATE", "TIMESTAMP"))
+        and is_written_as_code(column.least)
+    ):
         return [
             f"-- {column.name}: every value is {column.least}, which may stand for none, no domain"
         ]

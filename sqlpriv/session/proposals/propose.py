@@ -50,7 +50,7 @@ def propose(fetch: Fetch) -> str:
     Args:
         fetch: Reads the vault as its owner.
     """
-    in_main = "NOT internal AND schema_name = 'main'"
+    in_main = "NOT internal AND NOT temporary AND schema_name = 'main'"
     tables = fetch(
         f"SELECT table_name, false FROM duckdb_tables() WHERE {in_main} UNION ALL SELECT view_name,"
         f" true FROM duckdb_views() WHERE {in_main} AND regexp_full_match(sql, {literal(FORM)})"

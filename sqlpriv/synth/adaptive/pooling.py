@@ -110,8 +110,8 @@ def is_one_model(rows: float, price: Price, space: Space, options: Options) -> S
 
     By strata of equal sizes, since nothing else is known of them: where the smallest is smaller,
     `fit` may model everybody although this says that it models each. Of a part of the price that
-    was named, everybody's model is what strata err as where it has less noise than what the rest
-    measures in each stratum, or where none is large enough to have rounds of its own.
+    was named, everybody's model is what strata err as where it has less noise than the strata's
+    tables, which the rest measures, added up, or where none is large enough for rounds of its own.
     """
     columns, population = modelled_columns(space.sizes), options["pooling"]
     if space.strata == 1 or len(columns) < 2 or population == 0:

@@ -81,6 +81,11 @@ def test_values_like_others_are_no_codes(tmp_path: Path, value: str) -> None:
     assert not any("codes of missing" in line for line in lines)
 
 
+def test_a_text_that_every_row_has_is_no_code(tmp_path: Path) -> None:
+    lines = lines_of(tmp_path, "'99' AS x")
+    assert any(" x SET PRIVACY DOMAIN IN ('99') NOT NULL" in line for line in lines)
+
+
 def test_a_list_keeps_its_codes_and_says_so(tmp_path: Path) -> None:
     lines = lines_of(tmp_path, "if(i % 50 = 0, 99, i % 8) AS x, if(i % 50 = 0, 9, i % 2) AS sex")
     assert "-- UPDATE people SET x = NULL WHERE x IN (99);" in lines

@@ -70,7 +70,7 @@ def test_what_a_look_may_decide_has_a_forecast_of_its_own(method: str) -> None:
     ("pooling", "way"), [(0.02, Strata.EACH), (0.0, Strata.EACH), (0.9, Strata.ONE)]
 )
 def test_a_small_part_for_the_population_is_not_one_model(pooling: float, way: Strata) -> None:
-    """Two hundredths of the price measure everybody with more noise than the rest each stratum."""
+    """Two hundredths of the price measure everybody with more noise than the strata's sum has."""
     job = prepare(TABLE, COLUMNS, ("s",), None, "aim", {"pooling": pooling}, rho_of(5.0, 1e-9))
     assert job.method.one_model is not None
     assert job.method.one_model(ROWS, job.parts[1], job.space, job.options) is way

@@ -92,8 +92,10 @@ def as_operand(value: exp.Expr) -> exp.Expr:
 
 def as_in_column(value: exp.Expr) -> exp.Expr:
     """Returns a value as a column has it: 2 is an INTEGER there; u + 2 would be as narrow as u."""
-    number = _comparable(value)
-    return exp.cast(value, "INT") if type(number) is int and abs(number) < 2**31 else value
+    number, written = _comparable(value), value.unnest()
+    written = written.this.unnest() if isinstance(written, exp.Neg) else written
+    is_narrow = type(number) is int and abs(number) < 2**31 and isinstance(written, exp.Literal)
+    return exp.cast(value, "INT") if is_narrow else value
 
 
 def written_rows_of(source: exp.Expr) -> WrittenRows | None:

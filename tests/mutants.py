@@ -3234,27 +3234,6 @@ MUTANTS = (
         PLANNED_ONCE,
     ),
     Mutant(
-        "a text at a new price is taken for what was read at another, unseen",
-        ACCESS + "kept_statements.py",
-        "_parts_of(priced.write_into(last.select, None)) == _parts_of(select)",
-        "True",
-        KEPT,
-    ),
-    Mutant(
-        "a text at a new price has another's parameters",
-        ACCESS + "kept_statements.py",
-        "(*priced.shape, *circumstances)",
-        "(*priced.shape,)",
-        KEPT,
-    ),
-    Mutant(
-        "a statement in parts is divided at another's price",
-        ACCESS + "kept_statements.py",
-        "(priced.write_into(last.select, origin),)",
-        "(priced.write_into(last.select, last.select.origin),)",
-        KEPT,
-    ),
-    Mutant(
         "a form that was refused is planned again",
         "sqlpriv/dialect/division/divide.py",
         "self._refusals[key, keys_alone] = refusal",

@@ -298,9 +298,6 @@ class Origin(Protocol):
     @property
     def text(self) -> str: ...
 
-    @property
-    def parsed(self) -> Origin: ...
-
     def place_of(self, name: str) -> Pos: ...
 
 

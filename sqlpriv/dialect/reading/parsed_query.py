@@ -90,11 +90,6 @@ class ParsedQuery:
         )
 
     @property
-    def parsed(self) -> ParsedQuery:
-        """Itself: it was parsed."""
-        return self
-
-    @property
     def text(self) -> str:
         """The query as DuckDB takes it."""
         c = self.cursor

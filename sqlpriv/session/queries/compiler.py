@@ -88,7 +88,7 @@ class ProgramCompiler:
         if isinstance(outcome, TooManyCopies | NeverComputable) or statement.origin is None:
             return outcome  # dividing it would make it no smaller
         try:
-            divided = self._divide(statement.origin.parsed, outcome if is_read else None)
+            divided = self._divide(statement.origin, outcome if is_read else None)
         except AnotherEachTime as refusal:
             return refusal
         if isinstance(divided, Program | TooManyCells):

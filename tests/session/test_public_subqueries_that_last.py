@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from support.refusals import check_refused_unpaid
+from support.templates import vault_of
 
 from sqlpriv.session.session import Session
 
@@ -28,10 +29,7 @@ ALTER TABLE t SET PRIVACY BUDGET (epsilon = 100000, delta = 1e-9);
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
-    path = tmp_path_factory.mktemp("public") / "v.duckdb"
-    with Session(path, role="owner") as owner:
-        owner.execute(ROWS)
-    with Session(path) as session:
+    with Session(vault_of(ROWS, tmp_path_factory.mktemp("public") / "v.duckdb")) as session:
         session.execute("SET privacy_epsilon = 100")
         yield session
 

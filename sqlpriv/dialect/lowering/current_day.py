@@ -16,8 +16,8 @@ from sqlpriv.dialect.marks import function_name
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.keywords import words
 
-_NOW = words("now get_current_timestamp transaction_timestamp current_localtimestamp")
-_UNITS = words("day week month quarter year decade century millennium")
+NOW_CALLS = words("now get_current_timestamp transaction_timestamp current_localtimestamp")
+DAY_UNITS = words("day week month quarter year decade century millennium")
 """Units of DATE_TRUNC and of intervals that do not look at the time of day."""
 
 
@@ -29,7 +29,11 @@ def lower_current_date(lowering: NodeLowering, node: Glot) -> t.Node:
 def cut_now(args: list[Glot]) -> list[Glot]:
     """Returns the arguments of DATE_TRUNC with CURRENT_DATE for a `now()` of which only the day
     counts: `date_trunc('month', now() - INTERVAL 30 DAY)`. Others are returned as they are."""
-    if len(args) != 2 or not isinstance(args[0], exp.Literal) or args[0].name.lower() not in _UNITS:
+    if (
+        len(args) != 2
+        or not isinstance(args[0], exp.Literal)
+        or args[0].name.lower() not in DAY_UNITS
+    ):
         return args
     moment = day_of_now(args[1])
     return args if moment is None else [args[0], moment]
@@ -69,7 +73,7 @@ def is_now(node: Glot) -> bool:
     """Returns whether a node is the moment at which a statement is read: `now()`."""
     if isinstance(node, exp.Paren):
         return is_now(node.this)
-    is_call = function_name(node) in _NOW and not node.expressions
+    is_call = function_name(node) in NOW_CALLS and not node.expressions
     return is_call or (isinstance(node, exp.CurrentTimestamp) and not node.args.get("this"))
 
 
@@ -81,4 +85,4 @@ def _is_of_days(moved_by: Glot) -> bool:
     size = size.this if isinstance(size, exp.Neg) else size
     text = str(size.this) if isinstance(size, exp.Literal) else ""
     written = [unit.name] if unit else text.split()[1::2]
-    return bool(written) and all(word.lower().removesuffix("s") in _UNITS for word in written)
+    return bool(written) and all(word.lower().removesuffix("s") in DAY_UNITS for word in written)

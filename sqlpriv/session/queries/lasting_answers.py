@@ -14,6 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from sqlpriv.dialect.lowering.current_day import DAY_UNITS, NOW_CALLS
 from sqlpriv.dialect.tokens import Kind, Token, lex
 from sqlpriv.errors import Refused
 from sqlpriv.plan.expressions.row_functions import HINTS
@@ -25,19 +26,18 @@ _RANDOM = words(
     "random uuid uuidv4 uuidv7 gen_random_uuid nextval currval setval txid_current "
     "current_transaction_id current_query_id current_connection_id"
 )
-_CALLED = words(
-    "now get_current_timestamp transaction_timestamp current_localtimestamp current_localtime "
-    "get_current_time ago pg_conf_load_time pg_postmaster_start_time"
+_CALLED = NOW_CALLS | words(
+    "current_localtime get_current_time ago pg_conf_load_time pg_postmaster_start_time"
 )
 _KEYWORDS = words("current_timestamp localtimestamp localtime current_time")
 _OF_THE_MOMENT = _RANDOM | _CALLED | _KEYWORDS | words("sample tablesample")
 _DRAW = re.compile(rf"\b(?:{'|'.join(_RANDOM)}) \(")
 _CLOCK = re.compile(rf"\b(?:{'|'.join(_CALLED)}) \(|(?<!\. )\b(?:{'|'.join(_KEYWORDS)})\b")
 
-_UNIT = "(?:day|week|month|quarter|year|decade|century|millennium)s?"
+_UNIT = rf"(?:{'|'.join(DAY_UNITS)})s?"
 _SPAN = re.compile(rf"[+-]?\d+(?: {_UNIT})?|{_UNIT}")
 _NOW = (
-    r"\b(?:(?:now|get_current_timestamp|transaction_timestamp|current_localtimestamp) \( \)"
+    rf"\b(?:(?:{'|'.join(NOW_CALLS)}) \( \)"
     r"|current_timestamp\b|localtimestamp\b)"
 )
 _STAMP = r"timestamp(?:tz| with time zone)?\b"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from support.templates import vault_of
 
 from sqlpriv.errors import Refused
 from sqlpriv.session.session import Session
@@ -23,10 +24,7 @@ ALTER TABLE sales SET PRIVACY BUDGET (epsilon = 100000, delta = 1e-9);
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
-    path = tmp_path_factory.mktemp("bare") / "v.duckdb"
-    with Session(path, role="owner") as owner:
-        owner.execute(ROWS)
-    with Session(path) as session:
+    with Session(vault_of(ROWS, tmp_path_factory.mktemp("bare") / "v.duckdb")) as session:
         session.execute("SET privacy_epsilon = 100")
         yield session
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from sqlpriv.errors import InterfaceError, OperationalError
@@ -142,15 +143,12 @@ class Server:
         It is called in the main thread. Arrow's own `serve` ends no sooner than the last stream:
         somebody who does not read an answer would keep the server from ever ending.
         """
-        numbers = signal.SIGINT, signal.SIGTERM
-        before = {number: signal.signal(number, self._note_signal) for number in numbers}
-        try:
-            while not self._has_ended:
-                time.sleep(_LOOK)
-        finally:
-            self.close()
-            for number, handler in before.items():
-                signal.signal(number, handler)
+        with _signals_go_to(self._note_signal):
+            try:
+                while not self._has_ended:
+                    time.sleep(_LOOK)
+            finally:
+                self.close()
 
     def _note_signal(self, *_: object) -> None:
         self._has_ended = True
@@ -164,7 +162,7 @@ class Server:
         if self._is_closed:
             return
         self._has_ended = self._is_closed = True
-        with _ignore_signals():
+        with _signals_go_to(signal.SIG_IGN):
             self._close()
 
     def _close(self) -> None:
@@ -193,18 +191,18 @@ class Server:
 
 
 @contextmanager
-def _ignore_signals() -> Iterator[None]:
-    """Ignores SIGINT and SIGTERM, if this is the main thread, which alone can."""
+def _signals_go_to(handler: Any) -> Iterator[None]:
+    """Has a handler take SIGINT and SIGTERM, if this is the main thread, which alone can."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     numbers = signal.SIGINT, signal.SIGTERM
-    before = {number: signal.signal(number, signal.SIG_IGN) for number in numbers}
+    before = {number: signal.signal(number, handler) for number in numbers}
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler or signal.SIG_DFL)
+        for number, earlier in before.items():
+            signal.signal(number, earlier or signal.SIG_DFL)
 
 
 _CERTIFICATE = """\

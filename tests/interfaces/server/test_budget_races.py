@@ -157,7 +157,7 @@ def test_twin_a_charge_that_looks_before_it_locks_sells_more(
     askers are in this process, and each of them asks ten times."""
 
     def careless(ledger: Ledger, statement: int, unit: str, price: Any, *_: object) -> int:
-        left = ledger.account(unit).left  # type: ignore[union-attr]
+        left = ledger.account(unit).left  # type: ignore[union-attr]  # it has a budget
         if price.nano > left.nano:
             raise sqlpriv.BudgetExhausted("more than is left")
         time.sleep(0.1)

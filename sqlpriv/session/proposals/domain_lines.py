@@ -47,7 +47,6 @@ def domain_lines(fetch: Fetch, table: str, column: ColumnProfile) -> list[str]:
         table: The table.
         column: One of its columns.
     """
-    alter = f"{alter_text(table, column.name)} SET PRIVACY DOMAIN"
     if not is_ordered(column.type):
         return [f"-- {column.name}: {column.type}, no domain"]
     outside = _moments_outside(fetch, table, column)
@@ -64,37 +63,51 @@ def domain_lines(fetch: Fetch, table: str, column: ColumnProfile) -> list[str]:
             f"-- {column.name}: every value is {column.least}, which may stand for none, no domain"
         ]
     codes = None if column.is_in_key else find_missing_codes(fetch, table, column)
-    ends = outward_ends(column)
-    if column.distinct <= MOST_LEVELS and column.type not in (*FLOATS, "TIMESTAMP"):
-        levels = _levels(fetch, table, column)
-        # The values of a BOOLEAN or an ENUM are in the catalog, which is public.
-        fewest = 0 if column.type.startswith(("BOOLEAN", "ENUM")) else FEWEST_HOLDERS
-        common = [value for value, n in levels if n >= fewest]
-        is_listed = ends is None or len(common) == len(levels)
-        if common and is_listed and all(value is not None for value, _ in levels):
-            texts = [value for value, _ in levels if column.type == "VARCHAR"]
-            lines = spelling_remark(table, column.name, [t[1:-1] for t in texts])
-            if codes:
-                lines += [
-                    f"{_codes_text(column, codes)} if that is so, run this, then propose anew:",
-                    *_null_lines(table, column, _in_codes(column, codes)),
-                ]
-            lines += _outside_remark(table, column, outside, "in no group")
-            lines += text_remark(fetch, table, column.name) if texts else []
-            if rare := [n for _, n in levels if n < fewest]:
-                lines.append(
-                    f"-- {column.name}: {count_text(len(rare), 'value')} of fewer than {fewest}"
-                    f" rows ({count_text(sum(rare), 'row')}) left out of the list, which is public"
-                )
-            has_null = column.present < column.rows
-            listed = ", ".join([*common, *(["NULL"] if has_null else [])])
-            is_whole = not (has_null or rare or outside)
-            return [*lines, f"{alter} IN ({listed}){' NOT NULL' if is_whole else ''};"]
-    if ends is None:
+    if lines := _list_lines(fetch, table, column, codes, outside):
+        return lines
+    if outward_ends(column) is None:
         if column.type == "VARCHAR" and (remark := text_remark(fetch, table, column.name)):
             return remark
         return [f"-- {column.name}: {column.distinct} different values; list those to group by"]
     return _interval_lines(fetch, table, column, codes, outside)
+
+
+def _list_lines(
+    fetch: Fetch,
+    table: str,
+    column: ColumnProfile,
+    codes: MissingCodes | None,
+    outside: dict[str, int],
+) -> list[str]:
+    """Returns the list of a column's values; no lines where it has none that could be public."""
+    if column.distinct > MOST_LEVELS or column.type in (*FLOATS, "TIMESTAMP"):
+        return []
+    levels = _levels(fetch, table, column)
+    # The values of a BOOLEAN or an ENUM are in the catalog, which is public.
+    fewest = 0 if column.type.startswith(("BOOLEAN", "ENUM")) else FEWEST_HOLDERS
+    common = [value for value, n in levels if n >= fewest]
+    is_listed = outward_ends(column) is None or len(common) == len(levels)
+    if not common or not is_listed or any(value is None for value, _ in levels):
+        return []
+    texts = [value for value, _ in levels if column.type == "VARCHAR"]
+    lines = spelling_remark(table, column.name, [t[1:-1] for t in texts])
+    if codes:
+        lines += [
+            f"{_codes_text(column, codes)} if that is so, run this, then propose anew:",
+            *_null_lines(table, column, _in_codes(column, codes)),
+        ]
+    lines += _outside_remark(table, column, outside, "in no group")
+    lines += text_remark(fetch, table, column.name) if texts else []
+    if rare := [n for _, n in levels if n < fewest]:
+        lines.append(
+            f"-- {column.name}: {count_text(len(rare), 'value')} of fewer than {fewest}"
+            f" rows ({count_text(sum(rare), 'row')}) left out of the list, which is public"
+        )
+    has_null = column.present < column.rows
+    listed = ", ".join([*common, *(["NULL"] if has_null else [])])
+    is_whole = not (has_null or rare or outside)
+    alter = f"{alter_text(table, column.name)} SET PRIVACY DOMAIN"
+    return [*lines, f"{alter} IN ({listed}){' NOT NULL' if is_whole else ''};"]
 
 
 def _interval_lines(

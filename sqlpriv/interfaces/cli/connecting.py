@@ -12,6 +12,7 @@ import click
 
 import sqlpriv
 from sqlpriv.interfaces.cli.failure import fail
+from sqlpriv.system.database_files import refuse_other_file
 
 if TYPE_CHECKING:
     from sqlpriv.interfaces.configuration.config_file import ConnectionSettings
@@ -32,6 +33,8 @@ priced = click.option(
     help="What a private statement costs, unless it says so itself (SET privacy_epsilon).",
 )
 """The option of commands that run statements."""
+vault_file = click.argument("vault", type=click.Path(dir_okay=False, path_type=Path))
+"""The argument VAULT of commands for a file alone."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,17 @@ class ChosenVault:
             return open_session(settings)
         except sqlpriv.Error as error:
             fail(error)
+
+
+def existing_vault(vault: Path) -> Path:
+    """Returns the path of a vault, or ends the program where there is none."""
+    if not vault.exists():
+        raise click.ClickException(f"There is no vault {vault}.")
+    try:
+        refuse_other_file(vault)
+    except sqlpriv.Error as error:
+        fail(error)
+    return vault
 
 
 def connecting(command: _Command) -> _Command:

@@ -7,12 +7,13 @@ from pathlib import Path
 import click
 
 import sqlpriv
+from sqlpriv.interfaces.cli.connecting import vault_file
 from sqlpriv.interfaces.cli.failure import fail
 from sqlpriv.system.count_text import count_text
 
 
 @click.command()
-@click.argument("vault", type=click.Path(dir_okay=False, path_type=Path))
+@vault_file
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
 def backup(vault: Path, folder: Path) -> None:
     """Copy VAULT and the files that belong to it into the new FOLDER.
@@ -77,7 +78,7 @@ def ledger() -> None:
 
 
 @ledger.command()
-@click.argument("vault", type=click.Path(dir_okay=False, path_type=Path))
+@vault_file
 @click.option(
     "--to",
     "url",

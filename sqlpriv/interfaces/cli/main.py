@@ -12,8 +12,8 @@ from typing import TextIO
 import click
 
 import sqlpriv
-from sqlpriv.interfaces.cli import init, keep, serve, vault_report
-from sqlpriv.interfaces.cli.connecting import ChosenVault, connecting, priced
+from sqlpriv.interfaces.cli import init, keep, logins, serve, vault_report
+from sqlpriv.interfaces.cli.connecting import ChosenVault, connecting, priced, vault_file
 from sqlpriv.interfaces.cli.failure import fail
 
 FORMS = ("table", "csv", "tsv", "json", "jsonl", "markdown", "vertical", "html", "arrow", "parquet")
@@ -45,7 +45,7 @@ main.add_command(keep.restore)
 main.add_command(keep.ledger)
 main.add_command(vault_report.report)
 main.add_command(serve.serve)
-main.add_command(serve.user)
+main.add_command(logins.user)
 
 
 @main.command()
@@ -171,7 +171,7 @@ def budget(vault: ChosenVault, form: str | None) -> None:
 
 
 @main.command()
-@click.argument("vault", type=click.Path(dir_okay=False, path_type=Path))
+@vault_file
 @click.argument("tables", metavar="[TABLE]...", nargs=-1)
 @click.option("--to", "target", required=True, help="Where to: see below.")
 def publish(vault: Path, tables: tuple[str, ...], target: str) -> None:

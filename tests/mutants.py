@@ -315,7 +315,14 @@ MUTANTS = (
         "a look at the file gives up the lock on it",
         K + "rows_in_files.py",
         "os.fstat(file).st_mtime_ns\n",
-        "os.fstat(file).st_mtime_ns\n    os.close(_FILES.pop())\n",
+        "os.fstat(file).st_mtime_ns\n    os.close(_FILES.popitem()[1])\n",
+        READER,
+    ),
+    Mutant(
+        "a file that takes another's name is looked at in the other",
+        K + "rows_in_files.py",
+        "_FILES.get((at.st_dev, at.st_ino), -1)",
+        "next(reversed(_FILES.values()), -1)",
         READER,
     ),
     Mutant(

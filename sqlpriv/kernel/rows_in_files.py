@@ -47,7 +47,7 @@ AND schema_name = 'main' AND lower(table_name) = lower($table)
 AND NOT regexp_matches(lower(sql), 'collate|generated always')"""
 MISSING = "missing"
 _FOOTERS: dict[tuple[str | int, ...], str] = {}
-_FILES: list[int] = []
+_FILES: dict[tuple[int, int], int] = {}  # descriptors by device and inode, which stay theirs
 os.register_at_fork(after_in_child=_FILES.clear)  # locks on them are the parent's
 _LOCK = threading.Lock()
 
@@ -117,11 +117,11 @@ def descriptor_of(database: Path) -> int:
     """
     with _LOCK:
         at = database.stat()
-        if (file := next((f for f in _FILES if os.path.samestat(os.fstat(f), at)), -1)) < 0:
-            for old in [f for f in _FILES if not os.fstat(f).st_nlink] or _FILES[:-63]:
-                _FILES.remove(old)
-                os.close(old)
-            _FILES.append(file := os.open(database, os.O_RDONLY))
+        if (file := _FILES.get((at.st_dev, at.st_ino), -1)) < 0:
+            for k in [k for k, f in _FILES.items() if not os.fstat(f).st_nlink] or [*_FILES][:-63]:
+                os.close(_FILES.pop(k))
+            at = os.fstat(file := os.open(database, os.O_RDONLY))  # of another, if its name moved
+            _FILES[at.st_dev, at.st_ino] = file
         return file
 
 

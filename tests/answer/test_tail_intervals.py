@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 import numpy as np
+import pyarrow as pa
 import pytest
-from bench.answers_over_answers import TAILS, ask_tail
+from bench.answers_over_answers import TAILS, ask_tail, table_of
+from support.exact_people import planned
 
 from sqlpriv.answer.tails import move_patterns, tail_errors
+from sqlpriv.answer.tails.noised_columns import TailInput
+from sqlpriv.answer.tails.tail_errors import tail_half_widths
 
 DRAWS, NOISE = 60, 5.0
 COUNTS = np.array([31.0, 4.0, 9.0, 17.0, 6.0, 11.0, 8.0, 22.0])
@@ -59,3 +65,29 @@ def test_no_pattern_moves_a_total_by_the_sum_of_all_half_widths() -> None:
         assert np.abs(totals).max() < 2.5
         block = signs[:, :16]
         assert (block.T @ block == 16 * np.eye(block.shape[1])).all()
+
+
+@pytest.mark.parametrize(
+    ("choose", "rate", "counts"),
+    [(np.max, 20.0, COUNTS), (np.max, 22.0, COUNTS), (np.min, 24.0, np.full(11, 30.0))],
+)
+def test_what_may_be_infinite_has_no_half_width(
+    choose: Callable[[np.ndarray], float], rate: float, counts: np.ndarray
+) -> None:
+    """The largest or least of exponentials is finite or infinite, in the answer and in runs over
+    moved ones; no ± is infinite, and numpy does not warn of infinite differences (a warning is an
+    error here). The twin, of a rate at which nothing overflows, has a ±."""
+
+    def ask(rate: float) -> list[float | None] | None:
+        def run(answers: Mapping[str, pa.Table]) -> pa.Table:
+            moved = np.array(answers["counts"].column("n").to_pylist(), float)
+            with np.errstate(over="ignore"):
+                return pa.table({"x": [float(choose(np.exp(rate * moved)))]})
+
+        noised = table_of(counts)
+        plan = planned("SELECT race, COUNT(*) AS n FROM people GROUP BY race")
+        answer = TailInput(plan, noised, {"n": [2 * NOISE] * counts.size})
+        return tail_half_widths(run({"counts": noised}), {"counts": answer}, run).get("x")
+
+    assert ask(rate) is None
+    assert ask(rate / 1000) is not None

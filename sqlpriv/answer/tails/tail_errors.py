@@ -19,10 +19,11 @@ half-width and p_ki the pattern's number. An output f moves, to first order, by
    may be 0 moves farther at half of a pattern than at its end (`has_pole`): it may be anything, as
    Fieller's interval is all numbers there, and has no half-width.
 
-An output has no half-width either where it rests on several numbers whose noise may be shared,
-where it changes with a number whose own half-width is unknown, and where its row cannot be found
-again. Nor has a key that the tail passes on: where other rows come first, their keys
-are other names, not a number that is off. A row is found again by such keys, if they name it.
+An output has no half-width either where it may be infinite, as an exponential may, where it rests
+on several numbers whose noise may be shared, where it changes with a number whose own half-width is
+unknown, and where its row cannot be found again. Nor has a key that the tail passes on: where other
+rows come first, their keys are other names, not a number that is off. A row is found again by such
+keys, if they name it.
 
 Nothing here is private: noised answers are all that is read.
 """
@@ -96,22 +97,31 @@ def tail_half_widths(
         return {}
     keys = [key for answer in answers.values() for key in named_key_values(answer)]
     moves = _TailMoves(table, numbers, noised, keys, answers, run, run_together)
-    patterns = random_patterns(len(halves))
-    runs = moves.run_patterns(patterns)
-    moved = moves.from_table(runs, by_place=True)
-    widths = of_one_number(moved, patterns)
-    widths = np.where(np.isnan(widths), passed_on_widths(moved, patterns, halves), widths)
-    several = np.isnan(widths) & (np.abs(np.nan_to_num(moved)).max(axis=0, initial=0.0) > 0)
-    if several.any() and measure_apart(answers.values()) and len(noised) <= MOST_COLUMNS:
-        several &= moves.of_one_column_each(patterns[0])
-        widths = np.where(several, moves.of_several(several), widths)
-    widths = np.where(moves.by_unknown(), np.nan, widths)
+    with np.errstate(over="ignore", invalid="ignore"):  # of infinite numbers, and their squares
+        widths, runs = _move_widths(moves)
     ended = [table, *(rows for rows in runs if rows is not None)]
     return {
         table.column_names[at]: [float(width) if width > 0 else None for width in column]
         for at, column in zip(numbers, widths.T, strict=True)
         if (column > 0).any() and not passes_on_keys(at, ended, keys)
     }
+
+
+def _move_widths(moves: _TailMoves) -> tuple[Array, list[pa.Table | None]]:
+    """Returns the half-widths of a tail's numbers, of shape (rows, columns), NaN where unknown, and
+    the tail's rows by random patterns."""
+    noised = moves.noised
+    halves = np.concatenate([column.half_widths for column in noised])
+    patterns = random_patterns(len(halves))
+    runs = moves.run_patterns(patterns)
+    moved = moves.from_table(runs, by_place=True)
+    widths = of_one_number(moved, patterns)
+    widths = np.where(np.isnan(widths), passed_on_widths(moved, patterns, halves), widths)
+    several = np.isnan(widths) & (np.abs(np.nan_to_num(moved)).max(axis=0, initial=0.0) > 0)
+    if several.any() and measure_apart(moves.answers.values()) and len(noised) <= MOST_COLUMNS:
+        several &= moves.of_one_column_each(patterns[0])
+        widths = np.where(several, moves.of_several(several), widths)
+    return np.where(moves.by_unknown() | np.isinf(widths), np.nan, widths), runs
 
 
 def _numeric_columns(table: pa.Table) -> list[int]:
@@ -151,8 +161,7 @@ class _TailMoves:
             runs: Of `run_patterns`.
             by_place: Rows that nothing names are those at the same place.
         """
-        with np.errstate(invalid="ignore"):  # of infinite numbers
-            return self._values(runs, by_place) - self._values([self.table], True)
+        return self._values(runs, by_place) - self._values([self.table], True)
 
     def of_several(self, wanted: NDArray[np.bool_]) -> Array:
         """Returns the half-widths of outputs of several numbers, of shape (rows, columns).

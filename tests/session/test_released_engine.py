@@ -77,6 +77,44 @@ def test_one_engine_reads_them_and_lets_the_file_go_each_time(
         assert is_open(beside(vault).path)  # so that the two assertions above can fail
 
 
+def catalog(session: Session) -> list[tuple[str, str]]:
+    """The tables of the catalog, each with its first column's comment."""
+    table = session.execute(
+        "SELECT database_name || '.' || table_name AS t, comment FROM duckdb_columns()"
+        " WHERE column_index = 1 AND NOT internal ORDER BY ALL"
+    ).table
+    assert table is not None
+    return [tuple(row.values()) for row in table.to_pylist()]
+
+
+def test_one_engine_shows_the_catalog_until_something_else_is_declared(
+    vault: Path, engines: list[str]
+) -> None:
+    with Session(vault, role="owner") as owner:
+        for started in ([":memory:"], []):
+            engines.clear()
+            assert catalog(owner) == [("release.twins", None), ("vault.people", None)]
+            assert engines == started
+            assert not is_open(beside(vault).path)
+            assert count(owner) == [{"n": 3}]
+        owner.execute("ALTER TABLE people ADD PRIVACY_KEY (id)")
+        engines.clear()
+        assert catalog(owner) == [("release.twins", None), ("vault.people", "privacy key")]
+        assert count(owner) == [{"n": 3}]
+        assert engines == [":memory:"]
+
+
+def test_a_catalog_shows_what_is_released_for_the_first_time_and_not_for_the_last(
+    session: Session, vault: Path
+) -> None:
+    for rows in (1, 2):
+        beside(vault).drop("twins")
+        beside(vault).path.unlink(missing_ok=True)
+        assert catalog(session) == [("vault.people", None)]
+        release(beside(vault), rows)
+        assert catalog(session) == [("release.twins", None), ("vault.people", None)]
+
+
 def test_what_was_released_since_is_seen(session: Session, vault: Path) -> None:
     assert count(session) == [{"n": 3}]
     release(beside(vault), 5)

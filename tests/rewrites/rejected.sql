@@ -196,11 +196,11 @@ SELECT COUNT(*) AS n FROM people WHERE sex IN ('F', 2) STRATIFY BY sex;
 --   line 1, column 53: 2 stands where text is needed
 --   Hint: put text in single quotes, as in sex = '1'
 
--- a column in an IN list
-SELECT COUNT(*) AS n FROM people WHERE age IN (race, 2) STRATIFY BY sex;
+-- a column of another kind in an IN list
+SELECT COUNT(*) AS n FROM people WHERE age IN (sex, 2) STRATIFY BY sex;
 -- error
---   line 1, column 48: an IN list holds literals
---   Hint: write x = y OR x = z
+--   line 1, column 40: the types integer and text are mixed
+--   Hint: bring both sides to one type
 
 -- not a date
 SELECT COUNT(*) AS n FROM people WHERE born > 'yesterday' STRATIFY BY sex;

@@ -26,7 +26,7 @@ from sqlpriv.dialect.lowering.value_lists import (
 from sqlpriv.dialect.tokens import Kind
 from sqlpriv.errors import Refused
 from sqlpriv.statements import tree as t
-from sqlpriv.statements.traverse import ROW, fold_cast, fold_text, join_terms
+from sqlpriv.statements.traverse import ROW, fold_cast, fold_constant, fold_text, join_terms
 
 OR, AND, NOT, IS, COMPARE, RANGE, OTHER, ADD, MULTIPLY, POWER, SIGN = range(1, 12)
 _SIGNS = {
@@ -162,9 +162,10 @@ def lower_interval(lowering: NodeLowering, node: Glot) -> t.Node:
     at, size, unit = lowering.index(node), node.this, node.args.get("unit")
     if lowering.tokens[at].kind is Kind.END or lowering.tokens[at].upper == "INTERVAL":
         at = min(lowering.ahead(0, "INTERVAL") + 1, len(lowering.tokens) - 1)
-    bound = lowering.expression(size) if isinstance(size, exp.Column) else None
-    text = str(bound.value) if isinstance(bound, t.Literal) else ""
-    text = str(size.this) if isinstance(size, exp.Literal) else text
+    is_plain = size is None or isinstance(size, exp.Literal)
+    number = None if is_plain else fold_constant(lowering.expression(size))
+    text = str(number.value) if number else ""
+    text = str(size.this) if is_plain and size else text
     token = lowering.tokens[at]
     return t.Span(*interval(text, unit.name if unit else "", token), pos=token.pos)
 

@@ -125,7 +125,7 @@ def _cast_type(name: str) -> Type | None:
     types = {
         **dict.fromkeys(_WHOLE, Type.INTEGER),
         **dict.fromkeys(("VARCHAR", "TEXT"), Type.TEXT),
-        **dict.fromkeys(("DOUBLE", "FLOAT8"), Type.REAL),
+        **dict.fromkeys(("DOUBLE", "FLOAT8", "FLOAT", "FLOAT4"), Type.REAL),
         **dict.fromkeys(("BOOLEAN", "BOOL"), Type.BOOLEAN),
         "DATE": Type.DATE,
         "TIME": Type.TIME,

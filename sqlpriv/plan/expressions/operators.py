@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from sqlpriv.kernel.terms import algebra as a
@@ -88,23 +90,30 @@ def _bind_shift(binder: Binder, node: t.Node, span: t.Span, sign: int) -> a.Expr
 
 
 def bind_in_list(binder: Binder, node: t.InList) -> a.Expr:
-    """Returns x IN (…) over literals, which are read as values of the type of x."""
-    items = [fold_constant(item) for item in node.items]
-    arg = binder.bind(node.arg)
-    shape = binder.shape(node.arg, arg)
+    """Returns x IN (…): literals are read as values of the type of x, and of any other value it is
+    asked whether x equals it."""
+    folded = [(item, fold_constant(item)) for item in node.items]
+    equals = [
+        binder.bind(t.Binary("=", node.arg, item, item.pos)) for item, literal in folded if not literal
+    ]
+    items = [literal for _, literal in folded if literal]
+    tests = [*([_bind_literal_list(binder, node.arg, items)] if items else []), *equals]
+    return negate_if(reduce(lambda one, other: a.Call("or", (one, other)), tests), node.negated)
+
+
+def _bind_literal_list(binder: Binder, node: t.Node, items: Sequence[t.Literal]) -> a.Expr:
+    arg = binder.bind(node)
+    shape = binder.shape(node, arg)
     read = coerce_uuid if shape.sql_type == "UUID" else coerce_literal
-    for item, source in zip(items, node.items, strict=True):
-        if item is None:
-            raise refuse(source, "an IN list holds literals", "write x = y OR x = z")
     digits = MAX_SCALE if shape.scale is None else shape.scale
-    quoted = [item and number_in_quotes(item, shape.type, digits) for item in items]
-    present = [item for item in quoted if item is not None and item.value is not None]
+    quoted = [number_in_quotes(item, shape.type, digits) for item in items]
+    present = [item for item in quoted if item.value is not None]
     values = dict.fromkeys(read(item, shape.type).value for item in present)
     expr: a.Expr = a.In(arg, tuple(values)) if values else a.Lit(None, Type.BOOLEAN)
     if len(present) < len(items):  # a NULL is listed: x IN (1, NULL) is true or NULL, never false
         nothing = a.Lit(None, Type.BOOLEAN)
         expr = a.Call("or", (expr, nothing)) if values else nothing
-    return negate_if(expr, node.negated)
+    return expr
 
 
 def bind_case(binder: Binder, node: t.CaseWhen) -> a.Expr:

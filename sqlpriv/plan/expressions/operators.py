@@ -94,7 +94,9 @@ def bind_in_list(binder: Binder, node: t.InList) -> a.Expr:
     asked whether x equals it."""
     folded = [(item, fold_constant(item)) for item in node.items]
     equals = [
-        binder.bind(t.Binary("=", node.arg, item, item.pos)) for item, literal in folded if not literal
+        binder.bind(t.Binary("=", node.arg, item, item.pos))
+        for item, literal in folded
+        if not literal
     ]
     items = [literal for _, literal in folded if literal]
     tests = [*([_bind_literal_list(binder, node.arg, items)] if items else []), *equals]

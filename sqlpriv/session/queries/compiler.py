@@ -34,7 +34,7 @@ from sqlpriv.session.queries.programs.gate_requests import (
 from sqlpriv.session.queries.programs.program import PrivateStep, Program, Tail
 from sqlpriv.session.queries.public_subqueries import ONE_AGGREGATE, ONE_VALUE, reads_private
 from sqlpriv.session.queries.result_columns import empty_answer
-from sqlpriv.session.queries.step_statements import shift_awaited
+from sqlpriv.session.queries.step_statements import shift_awaited, with_distinct_names
 from sqlpriv.session.queries.tails.rehearsal import MOST_CELLS, never_runs, with_made_up_numbers
 from sqlpriv.session.queries.unknown_names import unknown_name
 from sqlpriv.statements import commands as cmd
@@ -130,7 +130,7 @@ class ProgramCompiler:
             if part.keys_alone and (levels := self._public_levels(part.select)) is not None:
                 levels_of[part.name] = levels
                 return None
-            steps = self._steps_of_part(part.select)
+            steps = self._steps_of_part(with_distinct_names(part.select))
             if isinstance(steps, Refused):
                 too_large.extend([steps] if isinstance(steps, TooManyCells) else [])
                 return steps
@@ -151,7 +151,7 @@ class ProgramCompiler:
             sharers = sum(other.price == part.price for other in paid)
             inner: list[PrivateStep] | Refused = steps_of[part.name]
             if sharers > 1:
-                inner = self._steps_of_part(part.select, sharers)
+                inner = self._steps_of_part(with_distinct_names(part.select), sharers)
             if isinstance(inner, Refused):
                 return inner
             steps += [shift_awaited(step, len(steps)) for step in inner]

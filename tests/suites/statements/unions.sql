@@ -7,3 +7,5 @@ SELECT region FROM regions EXCEPT SELECT region FROM (SELECT region, COUNT(*) AS
 SELECT who, n / 2 AS half FROM (SELECT 'people' AS who, COUNT(*) AS n FROM people UNION ALL SELECT 'visits', COUNT(*) FROM visits);
 (SELECT educ, COUNT(*) AS n FROM people GROUP BY educ ORDER BY n DESC, educ LIMIT 1) UNION ALL (SELECT educ, COUNT(*) AS n FROM people GROUP BY educ ORDER BY n, educ LIMIT 1);
 SELECT region, inhabitants AS n FROM regions UNION ALL SELECT region, COUNT(*) FROM people GROUP BY region;
+SELECT 'a' AS k, COUNT(*) AS n, SUM(qty) AS a FROM sales UNION ALL SELECT 'b', COUNT(*), COUNT(*) FROM sales;
+SELECT * FROM (SELECT SUM(qty) AS x, COUNT(*) AS x FROM sales) UNION ALL SELECT 1, 2;

@@ -52,7 +52,8 @@ def run(source: Path, vault: Path, script: Path, confirmed: bool) -> None:
         text = _propose_for(vault)
         _write_whole(script, text)
     click.echo(text)
-    click.echo(f"These statements are in {script}. Nothing is declared yet.", err=True)
+    runs = "They are run now:" if confirmed and not unread else "Nothing is declared yet."
+    click.echo(f"These statements are in {script}. {runs}", err=True)
     if unread:
         named = ", ".join(file.name for file in unread)
         click.echo(

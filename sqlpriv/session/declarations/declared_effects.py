@@ -15,6 +15,8 @@ noise grows with it: nine of 150,000 customers made reads of TPC-H 3 to 8 times 
 def rows_outside(engine: OwnerEngine, contract: TableContract, column: Column) -> str:
     """Returns, in words for the owner, what a declared domain leaves out of the table's rows."""
     c, domain = name(column.name), column.domain
+    if column.sql_type in ("DOUBLE", "FLOAT"):
+        c = f"nullif({c}, 'nan')"  # it counts as NULL; to DuckDB it lies above all numbers
     match domain:
         case Categories(labels):
             labels_but_null = [v for v in labels if v is not None]

@@ -36,7 +36,7 @@ from sqlpriv.system.count_text import count_text
 FEWEST_HOLDERS = 10
 """A value that fewer rows hold is not listed: a list is public, and tells that it occurs."""
 _MOST_NAMED = 4
-"""Moments that no domain holds, at most, that a remark names one by one."""
+"""Values that no domain holds, at most, that a remark names one by one."""
 
 
 def domain_lines(fetch: Fetch, table: str, column: ColumnProfile) -> list[str]:
@@ -49,7 +49,7 @@ def domain_lines(fetch: Fetch, table: str, column: ColumnProfile) -> list[str]:
     """
     if not is_ordered(column.type):
         return [f"-- {column.name}: {column.type}, no domain"]
-    outside = _moments_outside(fetch, table, column)
+    outside = _values_outside(fetch, table, column)
     if column.least is None:
         if outside:
             return _outside_remark(table, column, outside, "no domain holds them")
@@ -187,29 +187,34 @@ def _null_lines(table: str, column: ColumnProfile, condition: str) -> list[str]:
     return [*drop, f"{set_null} WHERE {condition};"]
 
 
-def _moments_outside(fetch: Fetch, table: str, column: ColumnProfile) -> dict[str, int]:
-    """Returns the moments that no end can be, as texts, with the rows of each, most rows first."""
-    if not column.type.startswith(("DATE", "TIMESTAMP")):
-        return {}
+def _values_outside(fetch: Fetch, table: str, column: ColumnProfile) -> dict[str, int]:
+    """Returns the values that no end can be, as texts, with the rows of each, most rows first: of
+    numbers the infinite ones, since NaN counts as NULL."""
     c = name(column.name)
+    if column.type in FLOATS:
+        condition = f"isinf({c})"
+    elif column.type.startswith(("DATE", "TIMESTAMP")):
+        condition = f"NOT ({end_condition(c, column.type)})"
+    else:
+        return {}
     rows = fetch(
-        f"SELECT {c}::VARCHAR, count(*) FROM {name(table)}"
-        f" WHERE NOT ({end_condition(c, column.type)}) GROUP BY 1 ORDER BY 2 DESC, 1"
+        f"SELECT {c}::VARCHAR, count(*) FROM {name(table)} WHERE {condition}"
+        " GROUP BY 1 ORDER BY 2 DESC, 1"
     )
-    return {str(moment): int(n) for moment, n in rows}
+    return {str(value): int(n) for value, n in rows}
 
 
 def _outside_remark(
     table: str, column: ColumnProfile, outside: dict[str, int], fate: str
 ) -> list[str]:
-    """Returns a remark on moments that no end can be, with the statement that makes them NULL."""
+    """Returns a remark on values that no end can be, with the statement that makes them NULL."""
     if not outside:
         return []
-    named = [f"{moment} ({count_text(n, 'row')})" for moment, n in outside.items()]
+    named = [f"{value} ({count_text(n, 'row')})" for value, n in outside.items()]
     if rest := sum(list(outside.values())[_MOST_NAMED:]):
         named[_MOST_NAMED:] = [f"others ({count_text(rest, 'row')})"]
     c = written_name(column.name)
-    listed = ", ".join(f"{literal(moment)}::{column.type}" for moment in outside)
+    listed = ", ".join(f"{literal(value)}::{column.type}" for value in outside)
     condition = f"NOT ({end_condition(c, column.type)})" if rest else f"{c} IN ({listed})"
     return [
         f"-- {column.name}: {' and '.join(named)}: {fate}. If they stand for missing values, run"

@@ -99,6 +99,8 @@ def test_what_is_proposed_runs_and_answers(shop: Path, tmp_path: Path) -> None:
     vault = tmp_path / "shop.duckdb"
     done = run(shop, "--vault", vault, "--yes")
     assert done.exit_code == 0, done.output
+    assert "They are run now:" in done.output
+    assert "Nothing is declared yet" not in done.output
     with sqlpriv.connect(vault) as analyst:
         analyst.execute("SET privacy_epsilon = 1")
         rows = analyst.execute(

@@ -99,6 +99,23 @@ def test_a_ledger_is_not_moved_into_another(ledger_url: str, file: Path) -> None
     with pytest.raises(OperationalError, match="another ledger"):
         move_ledger(file, ledger_url)
     assert spent(file) == Rho(130)  # the file is as it was
+    assert not [*file.parent.glob("*.pointer")]
+    assert not mark_beside(file).exists()
+    drop_ledger(ledger_url)
+    # the other ledger's mark had stayed, and this was refused for ever
+    assert move_ledger(file, ledger_url) == 4
+    assert spent(file) == Rho(130)
+
+
+def test_a_database_that_is_not_reached_says_why(file: Path, url: str) -> None:
+    """All that was told was "no connection", and a pointer's draft stayed behind."""
+    before = {path.name for path in file.parent.iterdir()}
+    nowhere = "postgresql://bi@127.0.0.1:1/x"
+    with pytest.raises(OperationalError, match=rf"{nowhere} cannot be reached: .*refused"):
+        move_ledger(file, nowhere)
+    with pytest.raises(OperationalError, match='database "none" does not exist'):
+        move_ledger(file, url.replace("/postgres?", "/none?"))
+    assert {path.name for path in file.parent.iterdir()} == before
 
 
 @pytest.mark.parametrize("step", ["_copy_table", "closing", "replace"])
@@ -122,7 +139,6 @@ def test_a_move_that_is_cut_off_is_finished_by_the_next(
         with pytest.raises(OperationalError, match="another ledger"):
             move_ledger(file, url)
         drop_ledger(url)
-        mark_beside(file).unlink()
     if step == "replace":
         with pytest.raises(LedgerError):
             Ledger(file)

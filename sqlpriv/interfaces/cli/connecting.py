@@ -27,6 +27,33 @@ SQL_DIALECTS = (
 _file = click.Path(dir_okay=False, path_type=Path)
 
 
+class Amount(click.ParamType[float]):
+    """A finite number above a least one.
+
+    Args:
+        unit: What is counted: "seconds".
+        example: Such a number, for the help of whoever wrote none.
+        least: The least number that is taken; None for any positive one.
+    """
+
+    name = "float"
+    MOST = 1e6
+
+    def __init__(self, unit: str, example: str, least: float | None = None) -> None:
+        self._words = f"{'more than 0' if least is None else f'{least:g}'} to {self.MOST:,.0f}"
+        self._words = f"{unit} are from {self._words}: write {example}"
+        self._least = least
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        number: float = click.FLOAT.convert(value, param, ctx)
+        # "nan" is a float to click's own ranges, and lies in each of them
+        if not (self._least or 0) <= number <= self.MOST or not number:
+            self.fail(f"{value} is not allowed; {self._words}", param, ctx)
+        return number
+
+
 priced = click.option(
     "--epsilon",
     type=float,

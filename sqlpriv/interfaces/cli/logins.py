@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 import sqlpriv
-from sqlpriv.interfaces.cli.connecting import existing_vault, vault_file
+from sqlpriv.interfaces.cli.connecting import Amount, existing_vault, vault_file
 from sqlpriv.interfaces.cli.failure import fail
 
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
@@ -34,7 +34,11 @@ def user() -> None:
 )
 @click.option("--expires", help="For how long: 12h, 90d, 4w.  [default: until removed]")
 @click.option("--password", is_flag=True, help="Ask for a password, instead of making a token.")
-@click.option("--timeout", type=float, help="Seconds that a statement of theirs may take.")
+@click.option(
+    "--timeout",
+    type=Amount("seconds", "--timeout 300"),
+    help="Seconds that a statement of theirs may take.",
+)
 @click.option(
     "--concurrency", type=int, help="Statements that they may run at once, on each server."
 )
@@ -97,7 +101,10 @@ def list_(vault: Path) -> None:
     """Show who may log in, as what, and until when."""
     from sqlpriv.interfaces.server import users
 
-    everybody = users.list_users(existing_vault(vault))
+    try:
+        everybody = users.list_users(existing_vault(vault))
+    except sqlpriv.Error as error:
+        fail(error)
     if not everybody:
         click.echo(f"nobody yet; sqlpriv user add {vault} NAME lets somebody in", err=True)
     for each in everybody:

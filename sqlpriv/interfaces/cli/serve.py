@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 import sqlpriv
-from sqlpriv.interfaces.cli.connecting import existing_vault, vault_file
+from sqlpriv.interfaces.cli.connecting import Amount, existing_vault, vault_file
 from sqlpriv.interfaces.cli.failure import end_at_once, fail
 from sqlpriv.session.commands.engine_place import keep_engine_at
 from sqlpriv.session.commands.ledger_place import keep_ledger_at, refuse_lone_primary
@@ -66,7 +66,7 @@ _pem = click.Path(exists=True, dir_okay=False, path_type=Path)
 )
 @click.option(
     "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Amount("seconds", "--timeout 300"),
     default=300.0,
     show_default=True,
     help="Seconds that a statement may take.",
@@ -80,11 +80,10 @@ _pem = click.Path(exists=True, dir_okay=False, path_type=Path)
 )
 @click.option(
     "--memory",
-    type=click.FloatRange(min=0.5),
+    type=Amount("GiB", "--memory 8", least=0.5),
     metavar="GIB",
     help="What the server may take beyond what it holds at its start, on Linux: a statement that"
-    " would take more fails. DuckDB's own limit stays half of the machine's memory: with less than"
-    " two thirds, large reads may fail that would have spilled; their charge stays."
+    " would take more fails. Large reads spill to disk beyond half of it."
     "  [default: three quarters of the machine's memory]",
 )
 @click.option(

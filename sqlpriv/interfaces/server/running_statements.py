@@ -106,7 +106,8 @@ class Runner:
                 statement that is cancelled, and holds its session until its own time.
 
         Raises:
-            VaultBusy: No place was free for `LONGEST_WAIT`, or `LONGEST_LINE` statements wait.
+            VaultBusy: No place was free for `LONGEST_WAIT`, or `LONGEST_LINE` statements wait, or
+                no thread could be started.
             TimedOut, Cancelled: It took too long, or was given up.
             Exception: What the work raised.
         """
@@ -129,7 +130,14 @@ class Runner:
                 self._forget(job, handle)
             raise
         until = time.monotonic() + limit
-        threading.Thread(target=self._run, args=(job, handle), daemon=True).start()
+        try:
+            threading.Thread(target=self._run, args=(job, handle), daemon=True).start()
+        except RuntimeError:  # there is no memory for its stack, or no more threads
+            self._end(job, handle)
+            raise VaultBusy(
+                "the server has no memory for another statement just now; nothing was read or"
+                " charged: ask again"
+            ) from None
         too_late = TimedOut(f"the statement took longer than {limit:g} s and {_GIVEN_UP[14:]}")
         while not job.done.wait(_POLL):
             if job.stopped.is_set() or gone():
@@ -234,11 +242,15 @@ class Runner:
             job.error = error
         finally:
             job.running = False
-            job.client.close_if_ended()
-            with self._lock:
-                self._running[job.client.user.name] -= 1
-                self._forget(job, handle)
-            job.done.set()
+            self._end(job, handle)
+
+    def _end(self, job: _Job, handle: bytes) -> None:
+        """Gives a job's place to the next in line."""
+        job.client.close_if_ended()
+        with self._lock:
+            self._running[job.client.user.name] -= 1
+            self._forget(job, handle)
+        job.done.set()
 
     def _stop(self, job: _Job) -> None:
         """Interrupts until it has ended: an interrupt between two queries is lost."""

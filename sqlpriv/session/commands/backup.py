@@ -62,7 +62,7 @@ def back_up(vault: Path, folder: Path) -> tuple[str, ...]:
     refuse_other_file(vault)
     if folder.exists() and any(folder.iterdir()):
         raise OperationalError(f"{folder} is not empty; name a new folder for each backup")
-    refuse_pointer(vault, "back up")
+    refuse_pointer(vault, "back it up")
     with _as_operational("copied"):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with _nobody_writes(vault):
@@ -115,7 +115,7 @@ def restore(folder: Path, vault: Path, older: bool = False) -> tuple[str, ...]:
     """
     manifest = _manifest(folder)
     refuse_other_file(vault)
-    refuse_pointer(vault, "restore")
+    refuse_pointer(vault, "restore it")
     if not vault.parent.is_dir():
         raise OperationalError(
             f"there is no folder {vault.parent}: make it first, with mkdir -p {vault.parent}"

@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from contextlib import closing, suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
@@ -60,18 +61,9 @@ def refuse_lone_primary(vault: Path) -> None:
     """
     if not (url := pointer_of(vault.with_suffix(".ledger"))):
         return
-    try:
-        import psycopg  # of an extra
-        from psycopg.conninfo import conninfo_to_dict, make_conninfo
-    except ImportError:
+    if find_spec("psycopg") is None:
         return  # whoever opens the ledger says what to install
-    try:
-        hosts = str(conninfo_to_dict(url).get("host", ""))
-        primary = make_conninfo(url, connect_timeout=10, target_session_attrs="read-write")
-        with psycopg.connect(primary) as database:
-            (standbys,) = database.execute("SHOW synchronous_standby_names").fetchone() or ("",)
-    except psycopg.Error:
-        raise OperationalError(f"the ledger at {url} cannot be reached just now") from None
+    hosts, standbys = _hosts_and_standbys(url)
     if "," in hosts and not standbys:
         raise OperationalError(
             "the ledger's URL names several servers, and their primary waits for no standby: what"
@@ -80,11 +72,31 @@ def refuse_lone_primary(vault: Path) -> None:
         )
 
 
+def _hosts_and_standbys(url: str) -> tuple[str, str]:
+    """Returns what PostgreSQL's URL names as hosts, and the standbys that its primary waits for.
+
+    Raises:
+        OperationalError: The primary is not reached; it says why, as an owner may know.
+    """
+    import psycopg  # of an extra
+    from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+    try:
+        hosts = str(conninfo_to_dict(url).get("host", ""))
+        primary = make_conninfo(url, connect_timeout=10, target_session_attrs="read-write")
+        with psycopg.connect(primary) as database:
+            (standbys,) = database.execute("SHOW synchronous_standby_names").fetchone() or ("",)
+    except psycopg.Error as error:
+        reason = " ".join(str(error).split()) or "no connection"
+        raise OperationalError(f"the ledger at {url} cannot be reached: {reason}") from None
+    return hosts, str(standbys)
+
+
 def refuse_pointer(vault: Path, doing: str) -> None:
     """Raises OperationalError where a vault's ledger is in PostgreSQL, beyond what files can do."""
     if url := pointer_of(vault.with_suffix(".ledger")):
         raise OperationalError(
-            f"the ledger of {vault.name} is {url}: {doing} it with PostgreSQL's own tools"
+            f"the ledger of {vault.name} is {url}: {doing} with PostgreSQL's own tools"
             " (pg_dump --schema=sqlpriv_ledger), and copy the vault while nobody writes it"
         )
 
@@ -138,31 +150,51 @@ def move_ledger(path: Path, url: str) -> int:
         How many charges, budgets and declarations there are.
 
     Raises:
-        OperationalError: The ledger was moved before, PostgreSQL's holds other records already, or
-            the URL holds a password.
+        OperationalError: The ledger was moved before, PostgreSQL is not reached or holds other
+            records already, or the URL holds a password. All files are as they were.
         LedgerError: One of the two is damaged or not ours.
     """
-    try:
-        from sqlpriv.kernel.ledger.database import LedgerDatabase
-    except ImportError:
+    if find_spec("psycopg") is None:
         needs = "a ledger in PostgreSQL needs pip install 'sqlpriv[postgresql-ledger]'"
-        raise OperationalError(needs) from None
-    if pointer_of(path):
-        raise OperationalError(f"{path.name} was moved before, to {pointer_of(path)}")
-    draft = path.with_name(path.name + ".pointer")
-    draft.unlink(missing_ok=True)
-    write_pointer(draft, url)
+        raise OperationalError(needs)
+    if there := pointer_of(path):
+        raise OperationalError(
+            f"{path.name} was moved before, to {there}; from PostgreSQL a ledger does not move on:"
+            " its own tools (pg_dump --schema=sqlpriv_ledger) take it to another server"
+        )
+    draft, mark = (path.with_name(f"{path.name}.{new}") for new in ("pointer", "moving.mark"))
+    for left in (draft, mark):  # by a move that was cut off
+        left.unlink(missing_ok=True)
+    try:
+        write_pointer(draft, url)
+        _hosts_and_standbys(url)
+        records = _copy_unless_there(path, url, mark)
+        # only now: a mark of a ledger that was refused would refuse every later one, too
+        os.replace(mark, mark_beside(path))
+        path.with_name(path.name + ".moved").unlink(missing_ok=True)
+        os.link(path, path.with_name(path.name + ".moved"))
+        os.replace(draft, path)
+    finally:
+        for left in (draft, mark):
+            left.unlink(missing_ok=True)
+    return records
+
+
+def _copy_unless_there(path: Path, url: str, mark: Path) -> int:
+    """Copies a file's records into PostgreSQL, unless a move that was cut off did; returns how many
+    there are.
+
+    Raises:
+        OperationalError: PostgreSQL holds other records.
+    """
+    from sqlpriv.kernel.ledger.database import LedgerDatabase
+
     there = closed_count(path)
-    with closing(LedgerDatabase(url, mark_beside(path))) as database:
+    with closing(LedgerDatabase(url, mark)) as database:
         with database.begin():
             if database.execute(COUNTED).fetchone()[0] != (there or 0):
                 raise OperationalError("the database holds another ledger; name another one")
-        if there is None:
-            there = _copy_and_close(path, database)
-    path.with_name(path.name + ".moved").unlink(missing_ok=True)
-    os.link(path, path.with_name(path.name + ".moved"))
-    os.replace(draft, path)
-    return there
+        return _copy_and_close(path, database) if there is None else there
 
 
 def closed_count(path: Path) -> int | None:

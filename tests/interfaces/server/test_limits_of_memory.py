@@ -96,8 +96,34 @@ def test_a_lower_limit_that_the_process_was_started_with_stays(kind: str) -> Non
     assert int(subprocess.check_output([sys.executable, "-c", code])) == 9 * 2**30
 
 
+SPILLS = f"""
+import duckdb
+from {memory_limit.__name__} import limit_memory
+from sqlpriv.kernel.engine import CONFIG
+
+limit_memory(2.0)
+engine = duckdb.connect(config=CONFIG)
+print(engine.execute("SELECT current_setting('memory_limit')").fetchone()[0])
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a limit of memory is Linux's")
+@pytest.mark.parametrize(("slurm", "most"), [("", 1.0), ("300", 0.15)])
+def test_duckdb_spills_beyond_half_of_the_limit(slurm: str, most: float) -> None:
+    """Its limit was half of the machine's memory, and a read met the process's limit before."""
+    environment = {**os.environ, "SLURM_MEM_PER_NODE": slurm}
+    told = subprocess.check_output([sys.executable, "-c", SPILLS], env=environment, text=True)
+    amount, unit = told.split()
+    gib = float(amount) * {"GiB": 1, "MiB": 2**-10}[unit]
+    assert most * 0.9 < gib <= most
+
+
 @pytest.mark.parametrize(
-    ("platform", "memory", "words"), [("darwin", "2", "is for Linux"), ("linux", "0.01", "x>=0.5")]
+    ("platform", "memory", "words"),
+    [
+        ("darwin", "2", "is for Linux"),
+        *(("linux", wrong, "write --memory 8") for wrong in ("0.01", "nan", "inf", "-1", "1e300")),
+    ],
 )
 def test_a_limit_that_cannot_be_set_is_refused(
     served: Any, monkeypatch: pytest.MonkeyPatch, platform: str, memory: str, words: str

@@ -77,6 +77,20 @@ def test_what_a_statement_raises_is_raised_and_its_place_is_free_again(client):
     assert runner.run(client, lambda *_: 1, lambda: False) == 1
 
 
+def test_a_statement_without_a_thread_gives_its_place_back(client, monkeypatch):
+    """Where no memory was left for a thread, the user had one place less for ever."""
+    runner = Runner(60, 1)
+    with monkeypatch.context() as patched:
+
+        def fail(_thread):
+            raise RuntimeError("can't start new thread")
+
+        patched.setattr(threading.Thread, "start", fail)
+        with pytest.raises(VaultBusy, match="no memory for another statement"):
+            runner.run(client, lambda *_: 1, lambda: False)
+    assert runner.run(client, lambda *_: 1, lambda: False) == 1
+
+
 class LongWork:
     """Statements that run until they are told to end, in the order in which they began."""
 

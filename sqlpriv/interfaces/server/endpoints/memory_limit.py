@@ -2,6 +2,9 @@
 
 DuckDB's functions of texts and lists make their values outside of its own limit of memory, so one
 free statement of an analyst could take all that a machine has, and the server with it.
+
+DuckDB's limit, beyond which a read spills, has to be well below the process's: a read that meets
+the process's fails, and its charge stays.
 """
 
 from __future__ import annotations
@@ -14,12 +17,17 @@ from pathlib import Path
 GIB = 2**30
 _SHARE = 0.75
 """Of the machine's memory, what a server may take by default."""
+_DUCKDB_MEGABYTES = "SLURM_MEM_PER_NODE"
+"""The variable by which DuckDB is told how many megabytes the machine has. Its limits are shares of
+that: half for reads of private rows, which sum up 7,000,000 rows of 3,000,000 units where the
+process may take 0.6 GiB. With two thirds of it they fail."""
 _CGROUP_FILES = ("memory.max", "memory.limit_in_bytes")
 _CGROUPS = Path("/sys/fs/cgroup")
 
 
 def limit_memory(gib: float | None = None) -> int | None:
-    """Limits the private memory that this process may take to write in (RLIMIT_DATA), on Linux.
+    """Limits the private memory that this process may take to write in (RLIMIT_DATA), on Linux, and
+    has the DuckDB engines that it opens from now on take that for the machine's memory.
 
     What it holds already is not counted. A lower limit that the process was started with
     (`ulimit -d`, soft or hard) stays.
@@ -40,7 +48,11 @@ def limit_memory(gib: float | None = None) -> int | None:
     held = _held_bytes()
     total = held + more if soft == resource.RLIM_INFINITY else min(held + more, soft)
     resource.setrlimit(resource.RLIMIT_DATA, (total, hard))
-    return max(total - held, 0)
+    room = max(total - held, 0)
+    of_slurm = os.environ.get(_DUCKDB_MEGABYTES, "")
+    megabytes = min([room // 10**6, *([int(of_slurm)] if of_slurm.isdecimal() else [])])
+    os.environ[_DUCKDB_MEGABYTES] = str(max(megabytes, 1))
+    return room
 
 
 def machine_bytes() -> int:

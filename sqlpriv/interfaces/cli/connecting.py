@@ -27,7 +27,7 @@ SQL_DIALECTS = (
 _file = click.Path(dir_okay=False, path_type=Path)
 
 
-class Amount(click.ParamType[float]):
+class Amount(click.FloatRange):
     """A finite number above a least one.
 
     Args:
@@ -36,20 +36,19 @@ class Amount(click.ParamType[float]):
         least: The least number that is taken; None for any positive one.
     """
 
-    name = "float"
     MOST = 1e6
 
     def __init__(self, unit: str, example: str, least: float | None = None) -> None:
-        self._words = f"{'more than 0' if least is None else f'{least:g}'} to {self.MOST:,.0f}"
-        self._words = f"{unit} are from {self._words}: write {example}"
-        self._least = least
+        super().__init__(min=least or 0, max=self.MOST, min_open=least is None)
+        start = "more than 0" if least is None else f"{least:g}"
+        self._words = f"{unit} are from {start} to {self.MOST:,.0f}: write {example}"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
         number: float = click.FLOAT.convert(value, param, ctx)
         # "nan" is a float to click's own ranges, and lies in each of them
-        if not (self._least or 0) <= number <= self.MOST or not number:
+        if not (self.min or 0) <= number <= self.MOST or not number:
             self.fail(f"{value} is not allowed; {self._words}", param, ctx)
         return number
 

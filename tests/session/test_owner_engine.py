@@ -34,9 +34,22 @@ def test_a_vault_is_opened_again_without_a_new_engine(owner, tmp_path, monkeypat
     other = OwnerEngine(tmp_path / "others.duckdb")
     other.run("CREATE TABLE others AS SELECT 1 AS x")
     other.release()
-    for statement in ("INSERT INTO people VALUES (10)", "ALTER TABLE people ADD COLUMN x INT"):
+    for statement in (
+        "INSERT INTO people VALUES (10)",
+        "ALTER TABLE people ADD COLUMN x INT",
+        "CREATE TYPE mood AS ENUM ('glad', 'sad')",
+        "CREATE SEQUENCE numbers",
+        "CREATE SCHEMA more",
+        "CREATE UNIQUE INDEX ids ON people (id)",
+    ):
         owner.run(statement)
         owner.release()
+    assert owner.read_rows("SELECT 'sad'::mood, nextval('numbers')") == [("sad", 1)]
+    owner.release()
+    for name in ("'sad'::mood", "nextval('numbers')", "x FROM more.people"):
+        with pytest.raises(ProgrammingError, match=r"not exist|not found"):
+            other.run(f"SELECT {name}")
+    other.release()
     assert owner.read_rows("SELECT count(*), current_database() FROM people") == [(11, "people")]
     assert owner.read_rows("SELECT DISTINCT database_name FROM duckdb_tables()") == [("people",)]
 
@@ -52,6 +65,8 @@ def test_a_vault_is_opened_again_without_a_new_engine(owner, tmp_path, monkeypat
         "CREATE SECRET lent (TYPE http, BEARER_TOKEN 'x')",
         "CREATE TEMP TABLE lent AS SELECT 1 AS x",
         "CREATE TABLE memory.lent AS SELECT 1 AS x",
+        "CREATE TEMP TYPE lent AS ENUM ('x')",
+        "CREATE SCHEMA memory.lent",
         'CREATE TABLE "Memory".lent AS SELECT 1 AS x',
         "PREPARE lent AS SELECT 1 AS x",
         "SET VARIABLE lent = 1",

@@ -28,11 +28,11 @@ _TRANSACTION = re.compile(r"\s*(begin|start|commit|end|rollback|abort)\b", re.IG
 _RENAMES = re.compile(r"\s*(alter|import|explain)\b", re.IGNORECASE)
 """How statements begin that may rename by themselves."""
 _ON_TABLES = re.compile(
-    r"\s*(create\s+(or\s+replace\s+)?(table|view)|alter|drop|insert|update|delete|merge|copy"
+    r"\s*(create\s+(or\s+replace\s+)?(table|view|type|sequence|schema|(unique\s+)?index)|alter|drop|insert|update|delete|merge|copy"
     r"|comment|select|from|values|with|show|describe)\b(?!.*\bmemory\b)",
     re.IGNORECASE | re.DOTALL,
 )
-"""Statements after which an engine is as it was, but for the tables of the vault: a setting, a
+"""Statements after which an engine is as it was, but for what the vault holds: a setting, a
 secret, an attached database or a table of the engine's own database `memory` would stay."""
 _DEPENDENTS = """SELECT table_name, referenced_table, NULL FROM duckdb_constraints()
 WHERE database_name = $1 AND constraint_type = 'FOREIGN KEY'

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from sqlpriv.errors import DeclarationError, PermissionDenied
+from sqlpriv.kernel.reader import MACROS_THERE, Reader
 from sqlpriv.kernel.terms.contract import TableContract, TableFacts
 from sqlpriv.session.session import Result, Session
 from sqlpriv.system.count_text import count_text
@@ -325,3 +326,33 @@ def test_a_table_that_lost_its_key_says_that_analysts_are_refused(tmp_path: Path
         ):
             message = owner.execute(text).message
             assert "has no column Id any more, which named its units: analysts are" in message
+
+
+def test_nothing_is_verified_again_for_an_owner_who_only_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To verify is to group all rows by unit: minutes, for whoever looks at a large vault."""
+    verified: list[str] = []
+    truths = Reader.truths
+
+    def note(reader: Reader, sql: str, *engine: str) -> object:
+        if sql != MACROS_THERE:
+            verified.append(sql)
+        return truths(reader, sql, *engine)
+
+    monkeypatch.setattr(Reader, "truths", note)
+    for sql, times in (
+        ("CREATE TABLE people AS SELECT 1 AS id, 2 AS age", 0),
+        ("ALTER TABLE people SET PRIVACY (KEY (id), BOUND (rows_per_unit = 1))", 1),
+        ("SELECT count(*) FROM people", 0),
+        ("CREATE TABLE notes (note VARCHAR)", 1),  # another state of the vault
+        ("DESCRIBE people", 0),
+        ("INSERT INTO people VALUES (1, 3)", 1),
+    ):
+        verified.clear()
+        with Session(tmp_path / "people.duckdb", role="owner") as owner:
+            owner.execute(sql)
+        assert len(verified) == times, sql
+    with Session(tmp_path / "people.duckdb") as analyst:
+        facts = analyst._access.tables.contracts()["people"].facts
+    assert facts == TableFacts(bounded=False, constant=frozenset({"id"}))

@@ -11,7 +11,7 @@ from sqlpriv.errors import Refused
 from sqlpriv.kernel.ledger.records import Account
 from sqlpriv.kernel.terms.algebra import Relation
 from sqlpriv.kernel.terms.budget import Budget, Price
-from sqlpriv.kernel.terms.contract import UNDECLARED, Declared, TableContract
+from sqlpriv.kernel.terms.contract import UNDECLARED, Declared, TableContract, TableFacts
 from sqlpriv.kernel.vault import Kernel, booking
 from sqlpriv.publish.release_file import ReleaseStore
 from sqlpriv.session.access.kept_contracts import KeptBudgets, KeptContracts
@@ -160,7 +160,9 @@ class PrivateTables:
             for table, body in changed.items():
                 if body != declared.get(table, UNDECLARED):
                     ledger.declare(table, self.principal, **body)
-        self.kernel.verify()
+        # of a state whose facts are in the ledger nothing is verified again: an owner has only read
+        if changed or not all(c.facts != TableFacts() for c in there.values() if c.unit):
+            self.kernel.verify()
 
     def _declarations_to_append(
         self, followed: FollowedTables, there: Container[str], declared: Mapping[str, Declared]

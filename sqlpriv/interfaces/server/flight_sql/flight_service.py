@@ -26,6 +26,7 @@ from sqlpriv.interfaces.server.protocol.options import (
     session_closed_message,
     set_options,
 )
+from sqlpriv.interfaces.server.protocol.unread_answers import UnreadAnswers
 from sqlpriv.interfaces.server.protocol.wire_errors import guard_handler
 from sqlpriv.interfaces.server.running_statements import Runner
 from sqlpriv.interfaces.server.sessions import Client, Sessions
@@ -42,15 +43,21 @@ class Service(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ships n
         runner: Runs their statements.
         audit: Is told of every statement that is run.
         cancels: Gives up statements, wherever they run.
-        options: `unread` counts the answers that are not read; all else is what `FlightServerBase`
-            takes: location, middleware with the `Door` as "door", …
+        unread: Counts the answers that are not read.
+        options: Of `FlightServerBase`: location, middleware with the `Door` as "door", …
     """
 
     def __init__(
-        self, sessions: Sessions, runner: Runner, audit: Audit, cancels: Cancels, **options: Any
+        self,
+        sessions: Sessions,
+        runner: Runner,
+        audit: Audit,
+        cancels: Cancels,
+        unread: UnreadAnswers,
+        **options: Any,
     ) -> None:
         self._sessions, self._runner, self._audit = sessions, runner, audit
-        self._cancels, self._unread = cancels, options.pop("unread")
+        self._cancels, self._unread = cancels, unread
         self._requests = Requests(sessions, audit)
         super().__init__(**options)
 

@@ -431,6 +431,13 @@ MUTANTS = (
         DATABASE,
     ),
     Mutant(
+        "a process that was interrupted waits for a read's clock",
+        K + "reader.py",
+        "clock.daemon = True",
+        "clock.daemon = False",
+        READER,
+    ),
+    Mutant(
         "files that change while they are read are answered of",
         K + "reader.py",
         "or fingerprint(self._vault) == self.fingerprint\n",

@@ -199,13 +199,20 @@ class Reader(AbstractContextManager["Reader"]):
         return {t: listed.paths for t, listed in self._engine.files.items() if not listed.inside}
 
     def _run_within_limit(self, sql: str, engine: str) -> Any:
-        """Runs a statement, which is interrupted after the time limit; returns DuckDB's result."""
+        """Runs a statement, which is interrupted after the time limit; returns DuckDB's result.
+
+        Claim: Ctrl-C at any moment leaves no clock behind that a process would wait for at its end.
+        """
         opened = self._spark if self._spark and engine == SPARK.name else self._duckdb
         clock = threading.Timer(TIMEOUT_SECONDS, opened.interrupt)
-        clock.start()
+        clock.daemon = True  # a second Ctrl-C may come before it is cancelled
         try:
-            result = opened.execute(sql)
-            return result if opened is self._duckdb else self._duckdb.from_arrow(result)
+            clock.start()
+            return (
+                opened.execute(sql)
+                if opened is self._duckdb
+                else self._duckdb.from_arrow(opened.execute(sql))
+            )
         finally:
             clock.cancel()
 

@@ -8,6 +8,7 @@ import stat
 import struct
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -229,6 +230,27 @@ def test_who_leaves_gives_up_nobody_elses_lock(vault: Path) -> None:
         Reader(linked).__exit__()
         assert not wrote(vault)
     assert wrote(vault)
+
+
+def test_ctrl_c_leaves_no_clock_that_a_process_waits_for(
+    reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process had ended, and waited for the clock: for up to ten minutes."""
+    clocks: list[threading.Timer] = []
+    start = threading.Timer.start
+
+    def start_and_interrupt(clock: threading.Timer) -> None:
+        start(clock)
+        clocks.append(clock)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Timer, "start", start_and_interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        reader.truths("SELECT 1")
+    (clock,) = clocks
+    assert clock.daemon  # also where a second one comes before it is cancelled
+    clock.join(20)
+    assert not clock.is_alive()
 
 
 def test_an_engine_stays_and_its_vault_does_not(vault: Path) -> None:

@@ -54,7 +54,8 @@ class CatalogDatabase:
     """
 
     def __init__(self, session: Session, facts: CatalogFacts, settings: Mapping[str, str]) -> None:
-        self._session, self._settings = session, settings
+        self._session: Session | None = session
+        self._names, self._settings = _names_in(session), settings
         self.facts = facts
         config: dict[str, Any] = {**NO_EXTENSIONS, **_LIMITS}
         self._engine = open_engine(config=config)
@@ -85,8 +86,10 @@ class CatalogDatabase:
         words = tokens(sql)
         if name := next((t.name for t in words if _OF_DUCKDB.fullmatch(t.name)), ""):
             raise SqlStateError("42883", f"function or view {name} does not exist")
-        text = to_duckdb(sql, self._session.principal)
+        principal, _ = self._names
+        text = to_duckdb(sql, principal)
         engine = self._tables if of_tables else self._engine
+        assert self._session is not None
         try:
             with self._session.interruptible(engine):
                 relation = bind_query(engine, text, list(parameters))
@@ -107,6 +110,23 @@ class CatalogDatabase:
         if facts is not self.facts and not self._previews and facts == self.facts:
             self.facts = facts
         return facts is self.facts
+
+    def leave(self) -> bool:
+        """Has it be nobody's; returns whether `give_to` may be called, which is not where it holds
+        synthetic rows."""
+        self._session = None
+        return not self._previews
+
+    def give_to(self, session: Session, facts: CatalogFacts) -> bool:
+        """Makes it a session's, if that session sees this very catalog; returns whether it does.
+
+        Args:
+            session: Of another connection.
+            facts: What tables there are for it.
+        """
+        is_same = self._names == _names_in(session) and self.is_of(facts)
+        self._session = session if is_same else None
+        return is_same
 
     def has_preview(self, table: str) -> bool:
         """Tells whether a private table's place holds synthetic rows."""
@@ -147,8 +167,9 @@ class CatalogDatabase:
         run("SET integer_division = true")  # as PostgreSQL divides: 7/2 is 3
         # clients that name no order expect a table's columns in theirs, also behind a join
         run("SET disabled_optimizers = 'build_side_probe_side'")
-        run(f"SET VARIABLE principal = {literal(self._session.principal)}")
-        run(f"SET VARIABLE database = {literal(self._session.vault.stem)}")
+        principal, database = self._names
+        run(f"SET VARIABLE principal = {literal(principal)}")
+        run(f"SET VARIABLE database = {literal(database)}")
         oids = self._create_tables()
         run("SET search_path = 'pgcat'")
         self._create_types()
@@ -249,6 +270,11 @@ class CatalogDatabase:
             marks = ", ".join([f"({', '.join('?' * len(rows[0]))})"] * len(rows))
             values = [value for row in rows for value in row]
             self._engine.execute(f"INSERT INTO pgcat.{target} VALUES {marks}", values)
+
+
+def _names_in(session: Session) -> tuple[str, str]:
+    """Returns the names of a session that its catalog tells: of who asks, and of the database."""
+    return session.principal, session.vault.stem
 
 
 def _known_type(name: str) -> str:

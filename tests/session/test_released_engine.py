@@ -12,6 +12,7 @@ import pytest
 
 from sqlpriv.errors import ProgrammingError
 from sqlpriv.publish.release_file import MARK, ReleaseStore, beside
+from sqlpriv.session.access import plain_sql
 from sqlpriv.session.session import Session
 from sqlpriv.system import quiet_engine
 
@@ -113,6 +114,26 @@ def test_a_catalog_shows_what_is_released_for_the_first_time_and_not_for_the_las
         assert catalog(session) == [("vault.people", None)]
         release(beside(vault), rows)
         assert catalog(session) == [("release.twins", None), ("vault.people", None)]
+
+
+def test_an_engine_without_tables_serves_the_next_session_and_has_nothing_of_the_last(
+    vault: Path, engines: list[str]
+) -> None:
+    with Session(vault, role="owner") as owner:
+        owner.execute("CREATE TABLE labels AS SELECT 'north' AS label, 2::HUGEINT AS weight")
+        owner.execute("ALTER TABLE labels SET PUBLIC")
+    beside(vault).path.unlink()
+    plain_sql._IDLE.clear()  # of other tests
+    for started in ([":memory:"], []):
+        with Session(vault) as session:
+            engines.clear()
+            shown = session.execute("SELECT label FROM labels WHERE weight > 1").table
+            assert shown is not None
+            assert shown.to_pylist() == [{"label": "north"}]
+            assert engines == started
+        idle = plain_sql._IDLE[-1].cursor()
+        for what in ("tables", "views", "types"):
+            assert idle.execute(f"FROM duckdb_{what}() WHERE NOT internal").fetchall() == []
 
 
 def test_what_was_released_since_is_seen(session: Session, vault: Path) -> None:

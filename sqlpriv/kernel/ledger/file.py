@@ -73,9 +73,9 @@ class LedgerFile(Store):
         self.execute(f"BEGIN {mode}")
 
     def describe_error(self, error: sqlite3.Error) -> tuple[str, bool]:
-        """Returns SQLite's name of an error, and whether it may pass."""
+        """Returns SQLite's name of an error, or what an owner can mend, and whether it may pass."""
         name = getattr(error, "sqlite_errorname", "SQLITE_UNKNOWN")
-        return name, name.split("_")[1] in _PASSING
+        return name.replace("SQLITE_FULL", "the disk is full"), name.split("_")[1] in _PASSING
 
 
 @cache

@@ -21,6 +21,7 @@ from pyarrow import flight
 from sqlpriv.errors import OperationalError
 from sqlpriv.interfaces.cli.serve import serve as serve_command
 from sqlpriv.interfaces.server.endpoints import listen, memory_limit
+from sqlpriv.interfaces.server.postgresql.statements.portals import PreparedStatement
 from sqlpriv.interfaces.server.protocol import messages as m
 from sqlpriv.interfaces.server.protocol import unread_answers
 from sqlpriv.interfaces.server.protocol.unread_answers import HeldAnswer
@@ -246,6 +247,28 @@ def test_a_connection_that_ends_holds_no_answer(
         until = time.monotonic() + 20
         while held:
             assert time.monotonic() < until, f"{len(held)} answers are held"
+            time.sleep(0.1)
+    finally:
+        gc.enable()
+
+
+def test_a_connection_that_ends_holds_no_prepared_text(served: Any) -> None:
+    """A cycle kept the texts until a collection of garbage; none comes here."""
+    gc.disable()
+    try:
+        connection = served.psycopg()
+        text = "SELECT income FROM made WHERE income > 12321"
+        connection.execute(f"PREPARE p AS {text}")
+        kept = [o for o in gc.get_objects() if isinstance(o, PreparedStatement)]
+        objects = [o for o in kept if o.sql == text]
+        del kept
+        assert objects
+        held = [weakref.ref(o) for o in objects]
+        del objects
+        connection.close()
+        until = time.monotonic() + 20
+        while any(statement() for statement in held):
+            assert time.monotonic() < until, f"{len(held)} statements are held"
             time.sleep(0.1)
     finally:
         gc.enable()

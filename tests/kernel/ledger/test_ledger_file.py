@@ -205,6 +205,26 @@ def test_what_cannot_be_done_now_says_so(path: Path, monkeypatch: pytest.MonkeyP
         pay(hasty, 1)
 
 
+def test_a_full_disk_says_so_and_a_charge_is_whole_or_none(ledger: Ledger) -> None:
+    """SQLite's own limit of pages stands for the disk."""
+    database = ledger.store.db
+    database.execute("PRAGMA max_page_count = 1")  # as many as there are
+    paid = 0
+
+    def fill_the_disk() -> None:
+        nonlocal paid
+        while paid < 1000:
+            pay(ledger, 1)
+            paid += 1
+
+    with pytest.raises(OperationalError, match="the disk is full"):
+        fill_the_disk()
+    assert ledger.account("people").spent == Rho(paid)
+    database.execute("PRAGMA max_page_count = 100000")
+    pay(ledger, 1)
+    assert ledger.account("people").spent == Rho(paid + 1)
+
+
 def test_few_charges_are_read_however_many_there_are(ledger: Ledger) -> None:
     """SQLite's steps for a statement after 400 charges are at most twice those after 20."""
 

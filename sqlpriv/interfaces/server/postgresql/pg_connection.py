@@ -80,9 +80,11 @@ class PostgreSqlConnection:
         self.failing = PreparedStatement("")
         self._skips = False
 
-    def close_portals(self) -> None:
-        """Lets go of every answer that was bound: a collection of garbage may come late."""
+    def let_go(self) -> None:
+        """Lets go of every answer that was bound and every text that was prepared: a collection of
+        garbage may come late."""
         self._extended.close_portals()
+        self._extended.deallocate("")
 
     async def serve(self) -> None:
         """Answers messages until the client ends the connection, or loses it."""

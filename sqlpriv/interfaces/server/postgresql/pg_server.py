@@ -263,7 +263,7 @@ class PostgreSqlServer:
             await asyncio.shield(in_thread(self.threads, self._end, connection, client))
 
     def _end(self, connection: PostgreSqlConnection, client: Client) -> None:
-        connection.close_portals()
+        connection.let_go()
         self._sessions.end(client)
         with client.lock:
             connection.answerer.close()

@@ -6,10 +6,12 @@ parameter, a constant or our clauses; a function's name ends with it, and with i
 
 from __future__ import annotations
 
+from functools import lru_cache
+
+import duckdb
 from sqlglot import exp
 
 from sqlpriv.statements.keywords import (
-    KEYWORDS,
     REAL_AVERAGE,
     REAL_QUOTIENT,
     SAME_QUOTIENT,
@@ -20,7 +22,6 @@ from sqlpriv.statements.keywords import (
     WHOLE_AVERAGE,
     WHOLE_QUOTIENT,
 )
-from sqlpriv.statements.printer import quote_calls
 
 MARK = "\0"
 SHOWN_NAME = "shown_name"
@@ -119,12 +120,19 @@ def _without_marks(node: exp.Expr) -> exp.Expr:
 
 
 def duckdb_name(node: exp.Expr) -> str:
-    """Returns what DuckDB would call the column of an output, in lower case."""
-    named = node.transform(_with_quoted_words)
-    return quote_calls(duckdb_text(named).lower().replace("count(*)", "count_star()"))
+    """Returns what DuckDB would call the column of an output."""
+    text = duckdb_text(node)
+    return name_of_text(text) or text
 
 
-def _with_quoted_words(node: exp.Expr) -> exp.Expr:
-    if isinstance(node, exp.Identifier) and str(node.this).upper() in KEYWORDS:
-        node.set("quoted", not isinstance(node.parent, exp.Anonymous))
-    return node
+@lru_cache(1_024)
+def name_of_text(text: str) -> str:
+    """Returns what DuckDB calls the column of an output of that text; '' where it reads none.
+
+    >>> name_of_text("COUNT(*) + 1")
+    '(count_star() + 1)'
+    """
+    try:
+        return duckdb.SQLExpression(text).get_name()
+    except duckdb.Error:
+        return ""

@@ -47,7 +47,7 @@ def whole_number(node: t.Node | None) -> t.Node | None:
     if node is None:
         return None
     number = as_literal(node)
-    if number is None or type(number.value) is not int or number.value < 0:
+    if number is None or type(number.value) is not int or not 0 <= number.value < 2**63:
         raise refuse(node, "LIMIT and OFFSET take a whole number", "as in LIMIT 10")
     return number
 

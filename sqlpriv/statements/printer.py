@@ -121,22 +121,6 @@ def _shown_name(name: str) -> str:
     return name if plain else quote_name(name)
 
 
-def quote_calls(text: str) -> str:
-    """Returns a column's title with those functions in quotes that are words of DuckDB's; what
-    stands in quotes stays as it is.
-
-    >>> quote_calls("sum(year(day))"), quote_calls("instr(s, 'year(')")
-    ('sum("year"(day))', "instr(s, 'year(')")
-    """
-
-    def quote_call(match: re.Match[str]) -> str:
-        name = match[1]
-        return f'"{name}"(' if name and name.upper() in _CALLED_LIKE_A_WORD else match[0]
-
-    return _QUOTED_OR_CALLED.sub(quote_call, text)
-
-
-_QUOTED_OR_CALLED = re.compile(r"""'[^']*'|"[^"]*"|(?<![\w.])(\w+)\(""")
 _OF_SYNTAX = RESERVED | words(
     """BETWEEN BIT BY CHAR CHARACTER COALESCE CUBE DEC DECIMAL ESCAPE EXCLUDE EXISTS FILTER FLOAT
     GLOB GROUPING GROUPING_ID ILIKE INTERVAL IS LIKE NCHAR NUMERIC OVER ROLLUP SETS SIMILAR TIME

@@ -218,7 +218,7 @@ class Item:
     Args:
         expr: The expression; of `*` and `t.*` a `Name`.
         alias: Its alias or ''.
-        text: The user's own text of expr.
+        text: The user's own text of expr, where it has no alias.
         excluded: Of `* EXCLUDE (…)`: the columns that are left out, in lower case.
         renamed: Of `* RENAME (…)`: columns, in lower case, and their new names.
         replaces: It stands in the place of the column of its alias: `* REPLACE (expr AS alias)`.

@@ -45,6 +45,16 @@ def type_of_whole(of: pa.DataType) -> str:
     return next(name for name, type_ in NUMBERS.items() if type_ == of) if is_whole else ""
 
 
+def type_of_exact(of: pa.DataType) -> str:
+    """Returns the DuckDB type of whole numbers or DECIMALs; '' of any other Arrow type.
+
+    >>> type_of_exact(pa.decimal128(6, 2)), type_of_exact(pa.int8()), type_of_exact(pa.float64())
+    ('DECIMAL(6, 2)', 'TINYINT', '')
+    """
+    is_decimal = pa.types.is_decimal(of) and of != HUGEINT
+    return f"DECIMAL({of.precision}, {of.scale})" if is_decimal else type_of_whole(of)
+
+
 def integer_ends(of: pa.DataType) -> tuple[int, int]:
     """Returns the least and the largest value of a type of integers.
 

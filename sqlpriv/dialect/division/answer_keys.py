@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -28,11 +28,13 @@ class AnswerKeys:
     Args:
         select: The SELECT.
         clauses: Our clauses of the whole statement, by mark.
+        columns: The lower-case names of the columns of FROM: an alias hides behind one.
         named: Of each key: the expression, and its column's name in the answer.
     """
 
     select: exp.Select
     clauses: Mapping[str, Clauses]
+    columns: Collection[str] = ()
     named: list[tuple[exp.Expr, str]] = field(default_factory=list)
 
     @property
@@ -78,7 +80,8 @@ class AnswerKeys:
         items = outputs_of(self.select)
         if isinstance(term, exp.Literal) and not term.is_string:
             return self.add(term_of_number(term, items))
-        if isinstance(term, exp.Column) and not term.table:
+        is_bare = isinstance(term, exp.Column) and not term.table
+        if is_bare and term.name.lower() not in self.columns:
             for item in items:
                 if isinstance(item, exp.Alias) and is_same_name(item.alias, term.name):
                     if isinstance(item.this, exp.Column):

@@ -18,7 +18,7 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from sqlpriv.dialect.common_tables import common_table
+from sqlpriv.dialect.common_tables import common_table, sources_of
 from sqlpriv.dialect.division.grouped_select import KEYS, GroupedSelect
 from sqlpriv.dialect.division.neighbour_rows import with_neighbours_joined
 from sqlpriv.dialect.division.outer_keys import with_outer_tables_named
@@ -28,7 +28,7 @@ from sqlpriv.dialect.division.row_sets import (
     select_keys_alone,
     with_rows_grouped,
 )
-from sqlpriv.dialect.division.terms.named_terms import name_outputs
+from sqlpriv.dialect.division.terms.named_terms import column_names, name_outputs
 from sqlpriv.dialect.division.terms.parts import NotDivisible, own_nodes, pivot_parts, stored_tables
 from sqlpriv.dialect.division.terms.price_marks import (
     PRICE,
@@ -185,7 +185,9 @@ class _Divider:
 
     def _answer_grouped(self, select: exp.Select, ends: bool, counted: bool) -> bool:
         """Leaves to the tail what is computed of a SELECT's keys and aggregates."""
-        grouped = GroupedSelect(select, self.clauses, ends, counted)
+        sources = [column_names(source, self.tables) or () for source in sources_of(select)]
+        columns = {name.lower() for names_of_one in sources for name in names_of_one}
+        grouped = GroupedSelect(select, self.clauses, columns, ends, counted)
         try:
             private, tail = grouped.divide()
         except NotDivisible:

@@ -13,7 +13,7 @@ becomes the tail's WHERE: it comes before windows in both.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -64,7 +64,8 @@ class GroupedSelect:
     Args:
         select: The SELECT; `tail` changes it.
         clauses: Our clauses of the whole statement, by mark.
-        values: The aggregates, each once; in the answer they have the names that DuckDB gives.
+        columns: See `AnswerKeys`.
+        values: The aggregates by `common_text`, each with its name in the answer.
         keys_alone: Nothing is asked for but which keys there are; set by `divide`.
         ends: MIN and MAX are made of how often each value occurs (`value_frequencies`).
         counted: Which keys there are is told by their counts, above the counts' half-widths, and
@@ -76,15 +77,15 @@ class GroupedSelect:
 
     select: exp.Select
     clauses: Mapping[str, Clauses]
+    columns: Collection[str] = ()
     ends: bool = False
     counted: bool = False
-    values: list[exp.Expr] = field(default_factory=list)
+    values: dict[str, exp.Expr] = field(default_factory=dict)
     keys_alone: bool = False
     asks_for_rows: bool = True
     names_keys: bool = False
     counts: list[exp.Select] = field(default_factory=list)
     keys: AnswerKeys = field(init=False)
-    _value_texts: set[str] = field(default_factory=set)
     _names_written: int = 0
 
     def divide(self) -> tuple[exp.Select, exp.Select]:
@@ -95,7 +96,7 @@ class GroupedSelect:
         """
         self.select, pairs = without_outer_equalities(self.select)
         select = self.select
-        self.keys = AnswerKeys(select, self.clauses)
+        self.keys = AnswerKeys(select, self.clauses, self.columns)
         group = self.keys.resolve_group()
         grouped = group is not None
         if pairs:
@@ -108,7 +109,7 @@ class GroupedSelect:
             self._write_clause(tail, clause)
         if pairs:
             columns = [(self.keys.column(inner), outer) for inner, outer in pairs]
-            look_up(tail, columns, () if grouped else self.values)
+            look_up(tail, columns, () if grouped else [*self.values.values()])
         private = select.copy()
         if self.counts and not self.values and not self.keys.named:
             self.asks_for_rows = False
@@ -119,9 +120,7 @@ class GroupedSelect:
         if group is not None:
             private.set("group", group)
         keys = [with_alias(key, name) for key, name in self.keys.named]
-        values = [with_alias(value, duckdb_name(value)) for value in self.values]
-        if not values:
-            values = [with_alias(row_count(), ANY_ROWS)]
+        values = [*self.values.values()] or [with_alias(row_count(), ANY_ROWS)]
         if self.counted and self.keys_alone:
             values.append(with_alias(duckdb_call("error", row_count()), ROWS_ERROR))
             tail.where(exp.column(ANY_ROWS) > exp.column(ROWS_ERROR), copy=False)
@@ -252,10 +251,12 @@ class GroupedSelect:
 
     def _value_column(self, node: exp.Expr) -> exp.Column:
         text = common_text(node)
-        if text not in self._value_texts:
-            self._value_texts.add(text)
-            self.values.append(node.copy())
-        return exp.column(duckdb_name(node), quoted=True)
+        if text not in self.values:
+            name, taken = duckdb_name(node), {one.alias.lower() for one in self.values.values()}
+            while name.lower() in taken:  # texts that differ in case alone
+                name += "_"
+            self.values[text] = with_alias(node, name)
+        return exp.column(self.values[text].alias, quoted=True)
 
     def _output_by_name(self, column: exp.Column) -> exp.Expr:
         """Returns what an earlier output's name stands for."""

@@ -27,7 +27,6 @@ from sqlpriv.dialect.division.terms.stored_tables import StoredTables
 from sqlpriv.dialect.marks import (
     call_of,
     duckdb_call,
-    duckdb_name,
     function_name,
     marked_name,
 )
@@ -108,8 +107,8 @@ def look_up(
     Args:
         tail: Over the answer.
         columns: The answer's column of each key, and the column around that it equals.
-        aggregates: Those of a query without GROUP BY. It has one row whatever the key is: counts
-            of 0 where the answer has no such key, else NULLs.
+        aggregates: Those, named, of a query without GROUP BY. It has one row whatever the key is:
+            counts of 0 where the answer has no such key, else NULLs.
 
     Raises:
         NotDivisible: Clauses stand behind that one row.
@@ -117,7 +116,7 @@ def look_up(
     if aggregates:
         if any(tail.args.get(clause) for clause in _BEHIND):
             raise NotDivisible("clauses behind one row of aggregates")
-        zeros = {duckdb_name(one): _is_count(one) for one in aggregates}
+        zeros = {one.alias: _is_count(one.this) for one in aggregates}
         for column in list(tail.find_all(exp.Column)):
             if column.name in zeros:
                 value = duckdb_call("any_value", column.copy())

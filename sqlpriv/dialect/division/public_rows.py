@@ -51,7 +51,9 @@ def with_public_rows(root: exp.Expr, tables: StoredTables) -> None:
             continue
         answer = _public_answer(scalar.this, tables) if tables.reads_private(root) else None
         if answer is not None and [*map(len, answer)] == [1, 1, 1]:
-            scalar.replace(_literal(answer[1][0][0], answer[2][0]) or scalar)
+            value = _literal(answer[1][0][0], answer[2][0]) or scalar
+            value.meta.update(scalar.meta)
+            scalar.replace(value)
     for join in list(root.find_all(exp.Join)):
         source, select = join.this, join.parent
         first = select.args.get("from_") if isinstance(select, exp.Select) else None

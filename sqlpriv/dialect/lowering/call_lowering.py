@@ -210,7 +210,8 @@ def lower_call(lowering: NodeLowering, node: Glot) -> t.Node:
         return lower_current_date(lowering, node)
     if name == "age" and len(args) == 1:
         args = [exp.CurrentDate(), *args]  # up to the beginning of today
-    if name in _SPANS and len(args) == 1 and isinstance(args[0], exp.Literal):
+    is_number = isinstance(args[0], exp.Literal) and not args[0].is_string if args else False
+    if name in _SPANS and len(args) == 1 and is_number:
         return t.Span(*interval(args[0].name, name[3:], token), pos=token.pos)
     args = cut_now(args) if name in ("date_trunc", "datetrunc") else args
     lowered = lowering.expressions(args)

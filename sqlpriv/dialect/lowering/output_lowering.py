@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 
 from sqlglot import exp
@@ -12,7 +13,7 @@ from sqlpriv.dialect.marks import SHOWN_NAME
 from sqlpriv.dialect.tokens import Kind, Token
 from sqlpriv.errors import Refused
 from sqlpriv.statements import default_name
-from sqlpriv.statements.tree import Item, Name, Node
+from sqlpriv.statements.tree import Item, Name
 
 
 def lower_outputs(
@@ -65,33 +66,32 @@ def _item(nodes: NodeLowering, node: Glot) -> Item:
         expr = nodes.expression(node)
         shown_name = node.meta.get(SHOWN_NAME, "")
         own = "" if shown_name == default_name(Item(expr)) else shown_name
-        return Item(expr, own, _item_text(nodes, expr, None))
+        return Item(expr, own, text_of_output(node, nodes.tokens, nodes.text))
     nodes.check_arguments(node, ("this", "alias"))
     expr = nodes.expression(node.this)
     alias = node.args["alias"]
-    return Item(expr, nodes.name(alias), _item_text(nodes, expr, alias))
+    return Item(expr, nodes.name(alias))
 
 
-def _item_text(nodes: NodeLowering, expr: Node, alias: Glot | None) -> str:
-    """Returns the user's own text of an output, without its alias."""
-    tokens = nodes.tokens
-    first = nodes.index_of(expr.pos)
-    while first and tokens[first - 1].upper in ("(", "-", "+", "NOT"):
+def text_of_output(output: Glot, tokens: Sequence[Token], text: str) -> str:
+    """Returns an output as the user wrote it; '' where brackets do not tell where it ends."""
+    starts = (part.meta["start"] for part in output.walk() if "start" in part.meta)
+    first = bisect_left(tokens, min(starts, default=0), key=lambda token: token.start)
+    holds_query = output.find(exp.Query) is not None
+    while first and tokens[first - 1].upper not in ("DISTINCT", "ALL", ",", ")"):
+        is_inside = holds_query and tokens[first - 2].upper == "("
+        if tokens[first - 1].upper == "SELECT" and not is_inside:
+            break
         first -= 1
-    if alias is not None:
-        last = nodes.index(alias) - 1
-        last -= tokens[last].upper == "AS"
-    else:
-        last, depth = first, 0
-        for i in range(first, len(tokens)):
-            word = tokens[i].upper
-            depth += (word in ("(", "[", "{")) - (word in (")", "]", "}"))
-            if depth < 0 or (depth == 0 and word in (",", "FROM")):
-                break
-            if tokens[i].kind is Kind.END:
-                break
-            last = i
-    return nodes.text[tokens[first].start : tokens[max(first, last)].end]
+    last = depth = 0
+    for last in range(first, len(tokens)):
+        word = tokens[last].upper
+        depth += (word in ("(", "[", "{")) - (word in (")", "]", "}"))
+        if depth < 0:
+            return ""
+        if tokens[last].kind is Kind.END or (depth == 0 and word in (",", "FROM")):
+            break
+    return text[tokens[first].start : tokens[last].start]
 
 
 def _is_star(node: Glot) -> bool:

@@ -12,8 +12,9 @@ from sqlglot.tokenizer_core import TokenType as Type
 from sqlpriv.dialect import syntax
 from sqlpriv.dialect.clauses import Clauses, Cut, cut_clauses
 from sqlpriv.dialect.foreign.same_meaning import in_duckdb
+from sqlpriv.dialect.lowering.output_lowering import text_of_output
 from sqlpriv.dialect.lowering.query_lowering import QueryLowering
-from sqlpriv.dialect.marks import MARK, SHOWN_NAME, duckdb_name, duckdb_text
+from sqlpriv.dialect.marks import MARK, SHOWN_NAME, duckdb_name, duckdb_text, name_of_text
 from sqlpriv.dialect.pipes.pipe_operators import without_pipes
 from sqlpriv.dialect.pipes.token_lists import in_parentheses, outside_brackets, sign
 from sqlpriv.dialect.reading.generated_rows import write_rows
@@ -21,8 +22,7 @@ from sqlpriv.dialect.reading.keyword_calls import write_with_commas
 from sqlpriv.dialect.token_cursor import TokenCursor
 from sqlpriv.dialect.tokens import Kind, replacement_token
 from sqlpriv.errors import PermissionDenied, Refused
-from sqlpriv.statements import default_name
-from sqlpriv.statements.tree import Bound, Item, Pos, Select
+from sqlpriv.statements.tree import Bound, Pos, Select
 
 NO_TABLES = (
     "an analyst makes no tables, temporary ones neither: write the query of the table in WITH, or"
@@ -157,13 +157,13 @@ def _as_duckdb_reads(tree: exp.Expr, c: TokenCursor) -> exp.Expr:
     _drop_main_schema(tree)
     write_with_commas(tree)
     write_rows(tree, c.dialect, c.tokens[0])
-    if c.dialect == "duckdb":
-        return tree
+    is_duckdbs = c.dialect == "duckdb"
     written = [output.copy() for output in _outputs(tree)]
-    tree = in_duckdb(tree, c)
+    tree = tree if is_duckdbs else in_duckdb(tree, c)
     for before, after in zip(written, _outputs(tree), strict=False):
-        if before != after:
-            after.meta[SHOWN_NAME] = _name_in_duckdb(before, c)
+        if before != after or not isinstance(after, exp.Alias | exp.Column | exp.Star):
+            text = text_of_output(before, c.tokens, c.text) if is_duckdbs else ""
+            after.meta[SHOWN_NAME] = name_of_text(text) or duckdb_name(before)
     return tree
 
 
@@ -187,15 +187,6 @@ def _outputs(tree: exp.Expr) -> list[exp.Expr]:
     while isinstance(tree, exp.SetOperation | exp.Subquery):
         tree = tree.this
     return tree.expressions if isinstance(tree, exp.Select) else []
-
-
-def _name_in_duckdb(output: exp.Expr, c: TokenCursor) -> str:
-    """Returns what DuckDB would call an output's column, were it given what the user wrote."""
-    c.index = 0
-    try:
-        return default_name(Item(QueryLowering(c, {}).nodes.expression(output.copy())))
-    except Refused:
-        return duckdb_name(output)
 
 
 def _clean_names(tree: exp.Expr) -> None:

@@ -33,6 +33,8 @@ from sqlpriv.plan.expressions.facts.value_facts import (
     unread_columns,
 )
 from sqlpriv.plan.expressions.literal_types import (
+    are_floats,
+    beside_floats,
     coerce_literal,
     coerce_uuid,
     natural_type,
@@ -154,8 +156,10 @@ class Binder:
         ENUM, which is bound as its column, is text."""
         with refusals_at(node, expr):
             shape = infer_shape(expr, self.scope)
-        is_text = isinstance(node, t.Cast) and shape.sql_type.startswith("ENUM")
-        return replace(shape, sql_type="", stored="") if is_text else shape
+        if not isinstance(node, t.Cast):
+            return shape
+        is_text, is_float = shape.sql_type.startswith("ENUM"), shape.stored == "FLOAT"
+        return replace(shape, sql_type="", stored="") if is_text or is_float else shape
 
     def bind(self, node: t.Node) -> a.Expr:
         """Returns the row expression, checked: it is total and of one type.
@@ -225,7 +229,11 @@ class Binder:
             )
         rest = iter(bound)
         digits = min((s.scale for s in shapes if s.scale is not None), default=MAX_SCALE)
+        if are_floats(shapes) and any(shape.scale for shape in shapes):
+            hint = "cast one: x::DOUBLE, or x::DECIMAL(18, 3)"
+            raise refuse(nodes[0], "a FLOAT stands beside a DECIMAL, which would be rounded", hint)
         constants = [lit and number_in_quotes(lit, target, digits) for lit in constants]
+        constants = [lit and beside_floats(lit, shapes) for lit in constants]
         uuids = any(shape.sql_type == "UUID" for shape in shapes)
         read = coerce_uuid if uuids else coerce_literal
         return tuple(read(lit, target) if lit else next(rest) for lit in constants)

@@ -7,15 +7,21 @@ either fits its neighbour's type or the statement is refused, with the place and
 from __future__ import annotations
 
 import datetime as dt
+import math
 import re
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from typing import TypeGuard
+
+import numpy as np
 
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Type, Value
 from sqlpriv.plan.expressions.facts.dates import DATE_PARTS
+from sqlpriv.plan.expressions.facts.value_facts import Shape
 from sqlpriv.statements.tree import Literal, Node
 
 
@@ -83,6 +89,22 @@ def coerce_uuid(node: Literal, target: Type) -> a.Lit:
         ) from None
 
 
+def beside_floats(node: Literal, shapes: Sequence[Shape]) -> Literal:
+    """Returns a number beside FLOATs as DuckDB compares it: cast to FLOAT, unless it has an
+    exponent and so is a DOUBLE, or a DOUBLE is among them."""
+    value = node.value
+    if node.exponent or not _is_number(value) or not are_floats(shapes):
+        return node
+    number = float(np.float32(value))
+    return replace(node, value=number) if math.isfinite(number) else node
+
+
+def are_floats(shapes: Sequence[Shape]) -> bool:
+    """Returns whether DuckDB compares such values as FLOATs: one is, and no other is a DOUBLE."""
+    stored = {shape.stored for shape in shapes if shape.type is Type.REAL and shape.scale is None}
+    return stored == {"FLOAT"}
+
+
 def number_in_quotes(node: Literal, target: Type, digits: int) -> Literal:
     """Returns a text beside numbers as the number that it says, as DuckDB casts it; else as it is.
 
@@ -97,12 +119,11 @@ def number_in_quotes(node: Literal, target: Type, digits: int) -> Literal:
     return Literal(float(text) if "." in text else int(text), node.pos)
 
 
-def _is_number(value: Value) -> bool:
+def _is_number(value: Value) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _number(value: Value, target: Type) -> a.Lit:
-    assert isinstance(value, int | float)
+def _number(value: int | float, target: Type) -> a.Lit:
     if isinstance(value, float) and target is Type.INTEGER and value.is_integer():
         return a.Lit(int(value), Type.INTEGER)
     if isinstance(value, float):

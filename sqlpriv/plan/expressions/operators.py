@@ -11,6 +11,7 @@ from sqlpriv.kernel.terms.contract import Type
 from sqlpriv.kernel.terms.operations import MAX_SCALE
 from sqlpriv.plan.expressions.facts.conditions import flatten
 from sqlpriv.plan.expressions.literal_types import (
+    beside_floats,
     coerce_literal,
     coerce_uuid,
     natural_type,
@@ -109,6 +110,8 @@ def _bind_literal_list(binder: Binder, node: t.Node, items: Sequence[t.Literal])
     read = coerce_uuid if shape.sql_type == "UUID" else coerce_literal
     digits = MAX_SCALE if shape.scale is None else shape.scale
     quoted = [number_in_quotes(item, shape.type, digits) for item in items]
+    if not any(item.exponent for item in items):
+        quoted = [beside_floats(item, [shape]) for item in quoted]
     present = [item for item in quoted if item.value is not None]
     values = dict.fromkeys(read(item, shape.type).value for item in present)
     expr: a.Expr = a.In(arg, tuple(values)) if values else a.Lit(None, Type.BOOLEAN)

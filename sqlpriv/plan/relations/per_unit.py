@@ -156,7 +156,16 @@ class Folding:
                 return self._end_of_texts(call, kind, of, shape)
         column = t.Name(self._fold(call, kind, of), "", call.pos)
         scale = None if of is None or kind in ("count", "distinct") else self._scale(call, of)
-        return column if scale is None else t.Cast(column, f"DECIMAL(38,{scale})", pos=call.pos)
+        if scale is None:
+            return column
+        stored = self._stored_type(call, of) if kind in ("min", "max") else ""
+        return t.Cast(column, stored or f"DECIMAL(38,{scale})", pos=call.pos)
+
+    def _stored_type(self, call: t.FunctionCall, of: a.Expr | None) -> str:
+        """Returns DuckDB's type of the numbers that an aggregate is of."""
+        assert of is not None
+        arg = self.binder.normal_form(call.args[0])
+        return number_type(arg, self.binder.shape(call, of), self.binder.scope)
 
     def _digits(self, call: t.FunctionCall) -> int:
         """Returns the digits behind the point of what an aggregate is of; 0 of no DECIMAL."""
@@ -212,8 +221,7 @@ class Folding:
             if shape.type is Type.INTEGER:  # a SUM has DuckDB's widest type, a MAX its column's
                 stored = "HUGEINT"
                 if kind != "sum":
-                    arg = self.binder.normal_form(call.args[0])
-                    stored = number_type(arg, shape, self.binder.scope)
+                    stored = self._stored_type(call, of)
                 self.scope[name] = replace(self.scope[name], stored=stored)
             self._note_present(name, of)
             if shape.type is Type.REAL:

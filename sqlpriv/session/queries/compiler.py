@@ -123,7 +123,7 @@ class ProgramCompiler:
             except ProgrammingError:
                 return None
             public_queries.append(text)
-            types = [arrow.type_of_whole(type_) for type_ in answer.schema.types]
+            types = [arrow.type_of_exact(type_) for type_ in answer.schema.types]
             return answer.column_names, list(zip(*values, strict=True)), types
 
         def attempt(part: PrivateQuery) -> Refused | None:

@@ -134,7 +134,7 @@ def value_of(part: t.Subquery | t.InQuery, rows: pa.Table, contracts: Contracts)
         raise Refused.at(part.pos, ONE_VALUE, ONE_AGGREGATE)
     value = next(iter(values_of(rows.column(0), part.pos)), None)
     number, is_real = _as_literal(value), isinstance(value, float)
-    stored = arrow.type_of_whole(rows.schema.types[0]) if type(number) is int else ""
+    stored = arrow.type_of_exact(rows.schema.types[0]) if isinstance(value, int | Decimal) else ""
     return t.Literal(number, part.pos, is_real, stored)
 
 

@@ -23,7 +23,7 @@ from sqlpriv.dialect.division.joins.column_owners import columns_in
 from sqlpriv.dialect.division.terms.named_terms import is_aggregate
 from sqlpriv.dialect.division.terms.parts import own_nodes
 from sqlpriv.dialect.division.terms.stored_tables import StoredTables
-from sqlpriv.dialect.marks import copied_clauses, duckdb_call, duckdb_name, outputs_of, row_count
+from sqlpriv.dialect.marks import copied_clauses, duckdb_call, outputs_of, row_count
 
 _SHAPING = ("group", "having", "qualify", "offset", "windows", "with_")
 
@@ -39,8 +39,9 @@ def with_existence_counted(root: exp.Expr, tables: StoredTables) -> None:
         if not (_is_of_itself(query) and _gives_rows(query)):
             continue
         if not any(map(tables.reads_private, sources_of(around))):
-            _name_outputs(around)
-            node.replace(_count_test(query))
+            test = _count_test(query)
+            test.meta.update(node.meta)
+            node.replace(test)
         elif all(map(is_stored_table, (*sources_of(around), *_sources_inside(query)))):
             node.replace(exp.paren(_excess(query)))  # columns around it have their tables' names
 
@@ -75,17 +76,6 @@ def _gives_rows(query: exp.Select) -> bool:
     keeps_some = limit is None or is_whole
     plain = not any(query.args.get(clause) for clause in _SHAPING)
     return keeps_some and plain and not any(map(is_aggregate, own_nodes(query)))
-
-
-def _name_outputs(select: exp.Select) -> None:
-    """Names the outputs with EXISTS as DuckDB does."""
-    items = [
-        exp.alias_(item, duckdb_name(item), quoted=True, copy=False)
-        if not isinstance(item, exp.Alias | exp.Column) and item.find(exp.Exists)
-        else item
-        for item in select.expressions
-    ]
-    select.set("expressions", items)
 
 
 def _count_test(query: exp.Select) -> exp.Expr:

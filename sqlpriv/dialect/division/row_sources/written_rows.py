@@ -32,8 +32,10 @@ from sqlpriv.dialect.common_tables import alias_of
 from sqlpriv.dialect.division.joins.column_owners import (
     SidesOfJoin,
     columns_in,
+    identifier_names,
     lower_names,
     other_sources,
+    others_names,
 )
 from sqlpriv.dialect.division.joins.joins_taken_out import replace_columns
 from sqlpriv.dialect.division.row_sources.rows_in_from import (
@@ -57,6 +59,10 @@ OVERLAPPING = Refused(
     "a row may meet several of the rows that are written here",
     hint="join them by an equality with values that differ, or by ranges of numbers that do not "
     "overlap: x BETWEEN v.low AND v.high; or ask for each: SELECT 2020, COUNT(*) … UNION ALL …",
+)
+AMBIGUOUS = Refused(
+    "a column of the written rows has the name of a column of a table beside them",
+    hint="write it behind its table, as in t.x",
 )
 ROW_WITHOUT_PARTNER = Refused(
     "a written row without a private one would count here, and which these are is private",
@@ -83,6 +89,8 @@ def with_written_rows(root: exp.Expr, tables: StoredTables) -> Refused | None:
                 source.this
             ):
                 continue
+            if _is_ambiguous(select, join, rows, tables):
+                return AMBIGUOUS
             try:
                 _replace(select, join, rows, tables)
             except NotDivisible:
@@ -133,6 +141,17 @@ def _adds_nothing(select: exp.Select, rows: WrittenRows) -> bool:
         if isinstance(node, exp.Column)
     ]
     return bool(calls) and all(rows.column(column) is not None for column in columns)
+
+
+def _is_ambiguous(
+    select: exp.Select, join: exp.Join, rows: WrittenRows, tables: StoredTables
+) -> bool:
+    """Returns whether a column without its table is one of the written rows and of another part."""
+    using = {*identifier_names(join.args.get("using") or ())}
+    both = {*rows.columns} & ((others_names(select, join, tables) or set()) - using)
+    clauses = (*select.expressions, *map(select.args.get, ("where", "group", "having")))
+    columns = (x for clause in clauses if clause is not None for x in columns_in(clause))
+    return any(not x.table and x.name.lower() in both for x in columns)
 
 
 def _replace(select: exp.Select, join: exp.Join, rows: WrittenRows, tables: StoredTables) -> None:

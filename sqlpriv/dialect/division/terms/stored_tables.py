@@ -11,7 +11,7 @@ from sqlglot import exp
 from sqlpriv.dialect.common_tables import bare_name, common_table
 
 Rows = tuple[Sequence[str], Sequence[tuple[Any, ...]], Sequence[str]]
-"""The names of columns, rows, and the types of whole numbers, '' of other columns."""
+"""The names of columns, rows, and the types of exact numbers, '' of other columns."""
 
 
 @dataclass(frozen=True)

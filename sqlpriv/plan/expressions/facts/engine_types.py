@@ -103,9 +103,10 @@ def text_in_engine(node: t.Node, places: Mapping[t.Node, str]) -> str:
     def rename(part: t.Node) -> str | None:
         if (place := places.get(part)) is not None:
             return place
-        if isinstance(part, t.Literal) and isinstance(part.value, float) and not part.exponent:
-            text = repr(part.value)
-            return text if "e" not in text else None  # a DECIMAL, as it was written
+        match part:
+            case t.Literal(float(value), exponent=False, stored=""):
+                text = repr(value)
+                return text if "e" not in text else None  # a DECIMAL, as it was written
         if isinstance(part, t.FunctionCall) and part.name in TITLES:
             return TITLES[part.name].format(x=sql(part.args[0], rename))
         return None

@@ -239,8 +239,9 @@ def union_of(shapes: list[Shape]) -> Shape:
     exact = [scale for scale in scales if scale is not None]
     scale = max(exact) if type_ is Type.REAL and len(exact) == len(scales) else None
     stored = shapes[0].stored if len({s.stored for s in shapes}) == 1 else ""
+    sql_type = typed[0].sql_type if len({s.sql_type for s in typed}) == 1 else ""
     zoned = shapes[0].zoned if len({s.zoned for s in shapes}) == 1 else None
-    return Shape(type_, *ends, nullable, values, scale, zoned=zoned, stored=stored)
+    return Shape(type_, *ends, nullable, values, scale, sql_type, zoned, stored)
 
 
 def one_type(shapes: tuple[Shape, ...], where: str) -> tuple[Shape, ...]:

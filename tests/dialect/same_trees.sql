@@ -86,7 +86,7 @@ SELECT date_trunc('month', day) AS month, COUNT(*) AS n FROM visits WHERE day >=
 -- postgres
 SELECT date_trunc('month', day) AS month, count(*) AS n FROM visits WHERE day >= DATE '2020-01-31' + INTERVAL '1 month' GROUP BY month;
 -- bigquery
-SELECT DATETIME_TRUNC(day, MONTH) AS month, COUNT(*) AS n FROM visits WHERE day >= DATE_ADD(DATE '2020-01-31', INTERVAL 1 MONTH) GROUP BY month;
+SELECT DATETIME_TRUNC(day, MONTH) AS month, COUNT(*) AS n FROM visits WHERE day >= DATETIME_ADD(DATE '2020-01-31', INTERVAL 1 MONTH) GROUP BY month;
 -- snowflake
 SELECT DATE_TRUNC('month', day) AS month, COUNT(*) AS n FROM visits WHERE day >= DATEADD(month, 1, DATE '2020-01-31') GROUP BY month;
 -- tsql

@@ -103,6 +103,7 @@ class GroupedSelect:
             group = group or exp.Group(expressions=[])
             group.set("expressions", [*group.expressions, *(self.keys.add(x) for x, _ in pairs)])
         tail = exp.Select(expressions=list(map(self._output, outputs_of(select))))
+        self.columns = ()  # behind the outputs their names come first
         if (having := select.args.get("having")) is not None:
             tail.set("where", exp.Where(this=self._write(having.this)))
         for clause in _TAIL_CLAUSES:
@@ -262,7 +263,8 @@ class GroupedSelect:
         """Returns what an earlier output's name stands for."""
         for item in self.select.expressions:
             named = isinstance(item, exp.Alias) and is_same_name(item.alias, column.name)
-            if named and not column.table and column not in own_nodes(item.this):
+            is_bare = not column.table and column.name.lower() not in self.columns
+            if named and is_bare and column not in own_nodes(item.this):
                 self._names_written += 1
                 if self._names_written > MOST_NAMES:
                     raise NotDivisible("names of outputs stand for too many others")

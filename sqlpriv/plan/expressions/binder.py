@@ -261,11 +261,13 @@ class Binder:
             case t.Unary() | t.Binary():
                 return operators.bind_operator(self, node)
             case t.IsNull(arg, negated):
-                return operators.negate_if(a.Call("is null", (self.bind(arg),)), negated)
+                tested = operators.with_infinity(self, self.bind(arg))
+                return operators.negate_if(a.Call("is null", (tested,)), negated)
             case t.InList():
                 return operators.bind_in_list(self, node)
             case t.Between(arg, low, high, negated):
                 whole, least, most = self.bind_together((arg, low, high))
+                whole = operators.with_infinity(self, whole)
                 ends = (a.Call(">=", (whole, least)), a.Call("<=", (whole, most)))
                 both = a.Call("and", ends)
                 return operators.negate_if(both, negated)

@@ -153,6 +153,8 @@ def bind_duration(binder: Binder, node: t.Binary) -> a.Expr | None:
     if not isinstance(right, t.Span):
         return None
     hint = "compare a difference of timestamps: left_at - came_at < INTERVAL 3 DAY"
+    if isinstance(left, t.FunctionCall) and (left.name, len(left.args)) == ("age", 2):
+        return _bind_age(binder, op, left, right)
     if not (isinstance(left, t.Binary) and left.op == "-"):
         raise refuse(node, "intervals are not answered privately", hint)
     last, first = binder.bind_together((left.left, left.right))
@@ -160,6 +162,33 @@ def bind_duration(binder: Binder, node: t.Binary) -> a.Expr | None:
         raise refuse(node, "a difference of dates is a number of days", "write last - first < 3")
     days = right.days + DAYS_IN_MONTH * right.months
     return a.Call(op, (last, a.Shift(first, 0, days, right.micros)))
+
+
+def _bind_age(binder: Binder, op: str, age: t.FunctionCall, span: t.Span) -> a.Expr:
+    """Returns age(last, first) > INTERVAL 18 YEAR of days: whether last is behind first, moved.
+
+    AGE counts whole months and the days left, and a month counts as 30 days where intervals are
+    compared: one of 30 days or a month's end is not told from a month by >= or <, nor are hours.
+    """
+    last, first = binder.bind_together((age.args[0], age.args[1]))
+    at_midnight = all(_is_day(binder, age, end) for end in (last, first))
+    is_plain = op in (">", "<=") and not (span.days or span.micros) and span.months >= 0
+    if not (at_midnight and is_plain):
+        hint = "of days write age(x, y) > INTERVAL 18 YEAR, or x >= y + INTERVAL 18 YEAR"
+        raise refuse(age, "this comparison of AGE is not answered privately", hint)
+    moved = a.Shift(first, span.months, 0, 0)
+    is_date = binder.shape(age, last).type is Type.DATE
+    return a.Call(op, (a.Call("midnight", (last,)) if is_date else last, moved))
+
+
+def _is_day(binder: Binder, node: t.Node, expr: a.Expr) -> bool:
+    """Returns whether a bound expression is a day, or its midnight."""
+    match expr:
+        case a.Call("midnight") | a.Lit(None):
+            return True
+        case a.Lit(dt.datetime() as value):
+            return value.time() == dt.time()
+    return binder.shape(node, expr).type is Type.DATE
 
 
 def bind_distance(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from functools import reduce
 from typing import TYPE_CHECKING
@@ -10,6 +11,8 @@ from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Type
 from sqlpriv.kernel.terms.operations import MAX_SCALE
 from sqlpriv.plan.expressions.facts.conditions import flatten
+from sqlpriv.plan.expressions.facts.inference import infer_shape
+from sqlpriv.plan.expressions.facts.value_facts import Shape
 from sqlpriv.plan.expressions.literal_types import (
     beside_floats,
     coerce_literal,
@@ -49,7 +52,8 @@ def bind_operator(binder: Binder, node: t.Unary | t.Binary) -> a.Expr:
         case t.Binary("=" | "<>" | "<" | "<=" | ">" | ">=" as op, left, right):
             if (comparison := bind_duration(binder, node)) is not None:
                 return comparison
-            return a.Call(op, binder.bind_together((left, right)))
+            compared = binder.bind_together((left, right))
+            return a.Call(op, tuple(with_infinity(binder, side) for side in compared))
         case t.Binary("&" | "|" as op, left, right):
             return a.Call(op, (binder.bind(left), binder.bind(right)))
         case t.Binary("+" | "-" | "*" | "/" | "//" | "%" as op, left, right):
@@ -82,6 +86,37 @@ def _bind_arithmetic(binder: Binder, op: str, nodes: tuple[t.Node, t.Node]) -> a
     return a.Call(op, sides)
 
 
+def with_infinity(binder: Binder, side: a.Expr) -> a.Expr:
+    """Returns a side of a comparison; of a quotient whose divisor may be 0 the largest double then.
+
+    DuckDB compares infinity there, and of 0 / 0 NaN, which is above all. The kernel has NULL. Below
+    -1.8e308, where the dividend is negative, is minus infinity.
+    """
+    if not (isinstance(side, a.Call) and side.op == "/"):
+        return side
+    above, below = side.args
+    shape = infer_shape(below, binder.scope)
+    if not may_be_zero(shape):
+        return side
+    zero = a.Lit(0, shape.type)
+    is_zero = a.Call("=", (below, zero))
+    negative = a.Call("<", (above, a.Lit(0, infer_shape(above, binder.scope).type)))
+    present = a.Call("not", (a.Call("is null", (above,)),))
+    largest = a.Lit(sys.float_info.max, Type.REAL)
+    whens = (
+        (a.Call("and", (is_zero, negative)), a.Lit(-sys.float_info.max, Type.REAL)),
+        (a.Call("and", (is_zero, present)), largest),
+    )
+    return a.Case(whens, side)
+
+
+def may_be_zero(shape: Shape) -> bool:
+    """Returns whether 0 may be among the values of a shape."""
+    if shape.values is not None:
+        return 0 in shape.values
+    return shape.lower is None or shape.lower <= 0 <= shape.upper
+
+
 def _bind_shift(binder: Binder, node: t.Node, span: t.Span, sign: int) -> a.Expr:
     """Returns a date or timestamp moved by an interval, which is a timestamp; back for sign -1."""
     parts = (sign * span.months, sign * span.days, sign * span.micros)
@@ -105,7 +140,7 @@ def bind_in_list(binder: Binder, node: t.InList) -> a.Expr:
 
 
 def _bind_literal_list(binder: Binder, node: t.Node, items: Sequence[t.Literal]) -> a.Expr:
-    arg = binder.bind(node)
+    arg = with_infinity(binder, binder.bind(node))
     shape = binder.shape(node, arg)
     read = coerce_uuid if shape.sql_type == "UUID" else coerce_literal
     digits = MAX_SCALE if shape.scale is None else shape.scale

@@ -58,6 +58,8 @@ def plain() -> Iterator[duckdb.DuckDBPyConnection]:
         "SELECT MAX(r) AS r FROM (SELECT u, MAX(rate) AS r FROM odd GROUP BY u)",
         "SELECT COUNT(*), (SELECT MAX(p) FROM moods), 'a)' FROM odd",
         "SELECT m, (SELECT SUM(p) FROM moods) FROM odd GROUP BY m",
+        "SELECT SUM(price * 1.10), 2.00 * COUNT(*), MIN(price + 0.00), .50 FROM sales",
+        "SELECT price * 1_0.00 AS k, COUNT(*) FROM sales WHERE price < 0.03 GROUP BY k",
         "SELECT to_days(1) + day, COUNT(*) FROM stays GROUP BY 1",
         "SELECT MAX(day - INTERVAL '1' MONTH) FROM stays",
         "SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY age DESC) FROM people",

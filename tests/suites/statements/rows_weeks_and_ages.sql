@@ -80,4 +80,9 @@ SELECT CASE nick WHEN 'it''s' THEN 'It''s' WHEN 'a "b"' THEN 'A "B"' WHEN 'x;y' 
 -- postgres
 SELECT initcap(MODE() WITHIN GROUP (ORDER BY item)) AS k FROM baskets WHERE qty = 3
 -- plain
-SELECT 'Jam'
+SELECT 'Jam';
+SELECT COUNT(*) AS n FROM members WHERE age(TIMESTAMP '2024-01-01', born) > INTERVAL 18 YEAR;
+SELECT COUNT(*) AS n FROM members
+WHERE INTERVAL '18 years 6 months' >= age(DATE '2024-01-01', born);
+SELECT age(born) > INTERVAL '60 years' AS old, COUNT(*) AS n FROM members GROUP BY old;
+SELECT COUNT(*) AS n FROM odd WHERE age(d, DATE '1969-12-31') > INTERVAL '3 months';

@@ -13,3 +13,8 @@ SELECT sex, geomean(age + 1) AS g FROM people GROUP BY sex;
 SELECT geometric_mean(income + 1) AS g, COUNT(*) AS n FROM people WHERE employed;
 SELECT strftime(arrived::DATE, '%Y-%m') AS m, COUNT(*) AS n FROM stays GROUP BY m HAVING COUNT(*) > 0;
 SELECT strftime(CAST(ts AS DATE), '%a') AS w, SUM(neg) AS s FROM odd GROUP BY w HAVING COUNT(*) > 0;
+SELECT COUNT(*) AS n FROM odd WHERE neg / u1 > 5;
+SELECT COUNT(*) AS n FROM odd WHERE rate / neg < 0.1;
+SELECT COUNT(*) AS n FROM odd WHERE neg / u1 IS NULL;
+SELECT COUNT(*) AS n FROM odd WHERE rate / neg BETWEEN 0 AND 0.1 OR 1 / neg NOT IN (0.5, 1);
+SELECT b, SUM(u1) AS neg FROM odd GROUP BY b HAVING neg > 0;

@@ -99,9 +99,27 @@ def test_columns_are_duckdbs(
         ("SELECT COUNT(*) FROM odd WHERE f4 > rate", "x::DOUBLE"),
         ("SELECT MAD(age) FROM people", "write MEDIAN"),
         ("SELECT COUNT(DISTINCT 2) FROM visits", "one different value"),
+        (
+            "SELECT COUNT(*) FROM people WHERE age > (SELECT AVG(COLUMNS('age|hours')) "
+            "FROM people)",
+            "one row of one column",
+        ),
+        (
+            "SELECT COUNT(*) FROM people WHERE age IN (SELECT AVG(COLUMNS('age|hours')) "
+            "FROM people)",
+            "aggregates over many units",
+        ),
+        ("SELECT DISTINCT AVG(COLUMNS('age|hours')) FROM people", "several columns"),
+        (
+            "SELECT AVG(COLUMNS('age|hours')) FROM people QUALIFY row_number() OVER () = 1",
+            "several columns",
+        ),
         ("SELECT COUNT(DISTINCT v) FROM visits, (VALUES (2)) AS p (v)", "one different value"),
     ],
 )
-def test_what_duckdb_refuses_is_no_answer(session: Session, statement: str, message: str) -> None:
-    """A key was named by any table in front of it, where a window parted the statement."""
+def test_what_duckdb_answers_otherwise_is_refused(
+    session: Session, statement: str, message: str
+) -> None:
+    """A key was named by any table in front of it, where a window parted the statement. DuckDB has
+    as many outputs as COLUMNS means, and the query around has one of them."""
     check_refused_unpaid(session, statement, message)

@@ -19,6 +19,7 @@ from sqlpriv.answer.rows import answer
 from sqlpriv.dialect.bracket_parts import TooManyCopies
 from sqlpriv.errors import ProgrammingError, Refused
 from sqlpriv.kernel.terms.contract import TableContract
+from sqlpriv.plan.columns_by_pattern import spell_out_columns
 from sqlpriv.plan.expressions.facts.conditions import row_names
 from sqlpriv.plan.plan import Plan
 from sqlpriv.plan.pricing.cell_count import TooManyCells
@@ -130,7 +131,7 @@ class ProgramCompiler:
             if part.keys_alone and (levels := self._public_levels(part.select)) is not None:
                 levels_of[part.name] = levels
                 return None
-            steps = self._steps_of_part(with_distinct_names(part.select))
+            steps = self._steps_of_part(part.select, is_table=True)
             if isinstance(steps, Refused):
                 too_large.extend([steps] if isinstance(steps, TooManyCells) else [])
                 return steps
@@ -151,7 +152,7 @@ class ProgramCompiler:
             sharers = sum(other.price == part.price for other in paid)
             inner: list[PrivateStep] | Refused = steps_of[part.name]
             if sharers > 1:
-                inner = self._steps_of_part(with_distinct_names(part.select), sharers)
+                inner = self._steps_of_part(part.select, sharers, is_table=True)
             if isinstance(inner, Refused):
                 return inner
             steps += [shift_awaited(step, len(steps)) for step in inner]
@@ -166,11 +167,31 @@ class ProgramCompiler:
             names += [column.name for contract in public for column in contract.columns]
             raise unknown_name(error, query, names) or error from None
 
-    def _steps_of_part(self, select: t.Select, sharers: int = 1) -> list[PrivateStep] | Refused:
+    def _steps_of_part(
+        self, select: t.Select, sharers: int = 1, is_table: bool = False
+    ) -> list[PrivateStep] | Refused:
+        """Returns a query's steps; a table's columns have different names."""
         try:
+            if is_table:
+                select = self._as_table(select)
             return self.planner.steps(select, sharers)
+        except Refused as refusal:
+            return refusal
         except ProgrammingError as error:  # what DuckDB says of a public subquery in it
             return Refused(str(error))
+
+    def _as_table(self, select: t.Select) -> t.Select:
+        """Returns a query whose columns have different names, each of them one that is written.
+
+        Raises:
+            Refused: COLUMNS(…) means several columns, of which the query around knows one name.
+        """
+        for item in select.items:
+            alone = spell_out_columns(replace(select, items=(item,)), self.contracts)
+            if item.alias and len(alone.items) > 1:
+                message = "COLUMNS means several columns, and one is read here"
+                raise Refused.at(item.expr.pos, message, "write out the columns: AVG(a), AVG(b)")
+        return with_distinct_names(spell_out_columns(select, self.contracts))
 
     def _public_levels(self, select: t.Select) -> pa.Table | None:
         """Returns the keys of a query, where they are public whatever the rows are.

@@ -43,6 +43,7 @@ from sqlpriv.session.queries.public_keys import PublicKeys
 from sqlpriv.session.queries.public_subqueries import SettledQuery, settle_public_parts
 from sqlpriv.session.queries.step_statements import (
     as_statement,
+    check_one_column,
     lists_of_answers,
     placeholder,
     shift_awaited,
@@ -177,6 +178,8 @@ class StepPlanner:
                 return inner
             steps += [shift_awaited(step, len(steps)) for step in inner]
             awaits[part] = len(steps) - 1
+            if keyed is None:
+                check_one_column(part, len(inner[-1].schema))
             placeholders[part] = placeholder(part, inner[-1].schema.field(0).type)
             if keyed is not None and isinstance(part, t.Subquery):
                 groups = inner[-1].plan.output.groups[: len(keyed.columns)]

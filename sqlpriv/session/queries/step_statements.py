@@ -21,6 +21,8 @@ from sqlpriv.statements import tree as t
 from sqlpriv.statements.aliases import output_names
 from sqlpriv.statements.traverse import walk, with_aliases
 
+ONE_COLUMN = "a subquery behind IN gives one column"
+
 
 def with_price_share(select: t.Select, price: Price | None, parts: int) -> t.Select:
     """Returns the statement with one of so many equal parts of a price; None leaves it as it is."""
@@ -69,6 +71,14 @@ def as_statement(part: t.Subquery | t.InQuery) -> t.Select:
     return _list_as_statement(part) if isinstance(part, t.InQuery) else _scalar_as_statement(part)
 
 
+def check_one_column(part: t.Subquery | t.InQuery, columns: int) -> None:
+    """Refuses a subquery that gives several columns, as `SELECT AVG(COLUMNS(*))` may."""
+    if columns != 1 and isinstance(part, t.InQuery):
+        raise Refused.at(part.pos, ONE_COLUMN, "select one key")
+    if columns != 1:
+        raise Refused.at(part.pos, ONE_VALUE, ONE_AGGREGATE)
+
+
 def _scalar_as_statement(part: t.Subquery) -> t.Select:
     """Returns a private scalar subquery as a statement.
 
@@ -100,7 +110,7 @@ def _list_as_statement(part: t.InQuery) -> t.Select:
     """
     query = part.query
     if not isinstance(query, t.Select) or len(query.items) != 1:
-        raise Refused.at(part.pos, "a subquery behind IN gives one column", "select one key")
+        raise Refused.at(part.pos, ONE_COLUMN, "select one key")
     (item,) = query.items
     plain = replace(query, items=(), source=None, table="", alias="", private=False)
     match query.source:

@@ -6,3 +6,5 @@ SELECT AVG(COLUMNS(['age', 'hours'])) FROM people;
 SELECT sex, SUM(COLUMNS(['age', 'hours'])), COUNT(*) FROM people GROUP BY sex;
 SELECT AVG(COLUMNS('age')) * 2 + 1 AS x FROM people WHERE sex = 'F';
 SELECT MAX(COLUMNS('age')) - COUNT(COLUMNS('age')) < 0 FROM people;
+WITH x AS (SELECT COUNT(COLUMNS(*)) FROM people) SELECT * FROM x;
+SELECT AVG(COLUMNS('age|hours')) FROM people UNION ALL SELECT 1, 2;

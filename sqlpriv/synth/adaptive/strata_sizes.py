@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from sqlpriv.kernel.terms.release import Release
 from sqlpriv.synth.graph.junction_tree import Clique
 from sqlpriv.synth.inference.one_way_tables import LEAST_SIGMA, Floats, erfc, positive_means
-from sqlpriv.synth.inference.shrinkage import component_probabilities
+from sqlpriv.synth.inference.scale_mixture import component_probabilities
 from sqlpriv.synth.inference.strata_constants import AS_STRATA
 from sqlpriv.synth.models.tree_model import Noisy
 

@@ -63,3 +63,32 @@ def nearest_correlations(matrix: Floats) -> NDArray[np.float64]:
     cut = (vectors * np.maximum(values, 1e-9)) @ vectors.T
     scale = np.sqrt(np.diag(cut))
     return np.asarray(cut / np.outer(scale, scale), dtype=np.float64)
+
+
+def shrink_estimates(
+    estimates: Floats, noise: Floats, sizes: Floats, prior: float | None = None
+) -> Floats:
+    """Returns each stratum's numbers, without the share of them that is noise.
+
+    Empirical Bayes, free: those of all strata together are shrunk towards 0, where they are taken
+    to lie with variance `prior`, and each stratum's towards those. The variance between strata is
+    estimated once for all numbers, as what their spread has beyond their noise.
+
+    Args:
+        estimates: Of numbers that are alike, such as correlations, shape (strata, numbers).
+        noise: Their noise's standard deviations, of the same shape.
+        sizes: Rows of each stratum, above 0, shape (strata,).
+        prior: None for what the numbers of all strata together have beyond their noise.
+    """
+    variance = 0.25 if prior is None else prior
+    weights = sizes[:, None] * variance / (variance + noise**2) + 1e-12
+    centre = (weights * estimates).sum(axis=0) / weights.sum(axis=0)
+    centre_noise = ((weights * noise) ** 2).sum(axis=0) / weights.sum(axis=0) ** 2
+    if prior is None:
+        variance = max(float((centre**2 - centre_noise).mean()), 0.0) + 1e-12
+    centre = centre * variance / (variance + centre_noise)
+    if len(estimates) == 1:
+        return np.atleast_2d(centre)
+    trust = 1 / (0.1**2 + noise**2)
+    spread = max(float((trust * ((estimates - centre) ** 2 - noise**2)).sum() / trust.sum()), 0.0)
+    return np.asarray(centre + spread / (spread + noise**2) * (estimates - centre))

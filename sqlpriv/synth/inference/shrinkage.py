@@ -3,11 +3,10 @@
 A stratum's cell is taken to lie around the count m that its prior expects with a standard deviation
 of scale * m (and a little for cells that nobody is expected in). How far strata go from their prior
 differs from cell to cell - most are close to it, some relation of theirs is their own - so the
-scale is a mixture over SCALES, whose weights are estimated from all cells of the stratum together
-by expectation maximisation (Kiefer and Wolfowitz 1956; Efron 2016, "Empirical Bayes deconvolution
-estimates"; the mixture over scales is what makes shrinkage robust, as in Carvalho, Polson and Scott
-2010). To that comes the noise that m itself was measured with. A cell's estimate is its posterior
-mean. Only noised numbers are looked at.
+scale is a mixture (`scale_mixture`). The rows that a stratum has are a sample, too, of what it is
+like: a cell of m rows lies sqrt(m) off by that alone, and a row is no error. To that comes the
+noise that m itself was measured with. A cell's estimate is its posterior mean. Only noised numbers
+are looked at.
 
 Cells of one column are not off by themselves alone: where a stratum is older than others, all cells
 of its ages are a little off, each by less than its noise. Moved cell by cell they would all stay
@@ -28,17 +27,15 @@ import numpy as np
 from sqlpriv.synth.graph.embedding import row_sums
 from sqlpriv.synth.graph.junction_tree import Clique
 from sqlpriv.synth.inference.one_way_tables import Floats
+from sqlpriv.synth.inference.scale_mixture import kept_shares
 from sqlpriv.synth.inference.strata_constants import (
     AS_CELLS,
     AS_MOMENTS,
     EMPTY,
     KEPT,
-    LIKELY,
-    SCALES,
 )
 from sqlpriv.synth.models.tree_model import Noisy
 
-STEPS = 8
 MOST_TILT = 20.0
 """The logarithm of what a tilt multiplies the outermost level by, at most."""
 NEWTON, NEAR = 8, 1e-8
@@ -62,7 +59,8 @@ def shrunk(
     reach = _concatenate([_reach(expected[c]) for c in tables])
     apart = _concatenate([noisy.values - expected[c] for c, noisy in tables.items()])
     noise = _concatenate([noisy.variance for noisy in tables.values()])
-    keep = _kept_shares(reach, apart, noise, doubt)
+    sampled = _concatenate([expected[c] for c in tables])
+    keep = kept_shares((reach, apart, noise, sampled), doubt, AS_CELLS)
     ends = np.cumsum([noisy.values.size for noisy in tables.values()])[:-1]
     return {
         c: _move_towards(noisy, expected[c], k.reshape(noisy.values.shape), aims.get(c))
@@ -130,6 +128,12 @@ class _Lines:
         return reach
 
     @property
+    def sampled(self) -> Floats:
+        """Variances of the first moments of rows that are drawn as is expected, shape (lines,)."""
+        sampled: Floats = row_sums(self.expected * self.centred**2)
+        return sampled
+
+    @property
     def apart(self) -> Floats:
         """First moments less what is expected of them, shape (lines,)."""
         return row_sums((self.values - self.expected) * self.centred)
@@ -183,12 +187,13 @@ def _with_moved_levels(
         )
         for cliques in by_levels.values()
     ]
-    reach, apart, noise = (
+    reach, apart, noise, sampled = (
         np.concatenate(parts)
-        for parts in zip(*((x.reach, x.apart, x.noise) for x in alike), strict=True)
+        for parts in zip(*((x.reach, x.apart, x.noise, x.sampled) for x in alike), strict=True)
     )
     few = all(table.values.ndim == 1 for table in tables.values())
-    moments = _kept_shares(reach, apart, noise, doubt, AS_MOMENTS if few else AS_CELLS) * apart
+    prior = AS_MOMENTS if few else AS_CELLS
+    moments = kept_shares((reach, apart, noise, sampled), doubt, prior) * apart
     ends = np.cumsum([len(x.values) for x in alike])[:-1]
     moved: dict[Clique, Floats] = {}
     aims: dict[Clique, _Aim] = {}
@@ -249,65 +254,6 @@ def _reach(expected: Floats) -> Floats:
         near = [expected.mean(axis=tuple({*axes} - {i}), keepdims=True) for i in axes]
     rarest: Floats = reduce(np.minimum, near)
     return expected + EMPTY * rarest
-
-
-def _kept_shares(
-    reach: Floats, apart: Floats, noise: Floats, doubt: float, prior: float = AS_CELLS
-) -> Floats:
-    """Returns which share of its distance from the prior each cell keeps, shape (cells,). A prior
-    with noise of its own is off by that, too, but not by more than the cell's own reach."""
-    spread = (np.maximum(reach, 1e-9)[:, None] * SCALES) ** 2
-    spread += np.minimum(doubt * noise, reach**2)[:, None]
-    whole = spread + noise[:, None]
-    logs = -0.5 * (np.log(whole) + apart[:, None] ** 2 / whole)
-    each = component_probabilities(logs, prior * LIKELY / LIKELY.sum())
-    return row_sums(each * (spread / whole))
-
-
-def shrink_estimates(
-    estimates: Floats, noise: Floats, sizes: Floats, prior: float | None = None
-) -> Floats:
-    """Returns each stratum's numbers, without the share of them that is noise.
-
-    Empirical Bayes, free: those of all strata together are shrunk towards 0, where they are taken
-    to lie with variance `prior`, and each stratum's towards those. The variance between strata is
-    estimated once for all numbers, as what their spread has beyond their noise.
-
-    Args:
-        estimates: Of numbers that are alike, such as correlations, shape (strata, numbers).
-        noise: Their noise's standard deviations, of the same shape.
-        sizes: Rows of each stratum, above 0, shape (strata,).
-        prior: None for what the numbers of all strata together have beyond their noise.
-    """
-    variance = 0.25 if prior is None else prior
-    weights = sizes[:, None] * variance / (variance + noise**2) + 1e-12
-    centre = (weights * estimates).sum(axis=0) / weights.sum(axis=0)
-    centre_noise = ((weights * noise) ** 2).sum(axis=0) / weights.sum(axis=0) ** 2
-    if prior is None:
-        variance = max(float((centre**2 - centre_noise).mean()), 0.0) + 1e-12
-    centre = centre * variance / (variance + centre_noise)
-    if len(estimates) == 1:
-        return np.atleast_2d(centre)
-    trust = 1 / (0.1**2 + noise**2)
-    spread = max(float((trust * ((estimates - centre) ** 2 - noise**2)).sum() / trust.sum()), 0.0)
-    return np.asarray(centre + spread / (spread + noise**2) * (estimates - centre))
-
-
-def component_probabilities(logs: Floats, prior: Floats) -> Floats:
-    """Returns how likely each component of a mixture is to have made each observation, the weights
-    of the components being estimated from all of them; shape (observations, components).
-
-    Args:
-        logs: Log-likelihoods, of that shape.
-        prior: How many observations of each component are taken for seen, shape (components,).
-    """
-    likely: Floats = np.exp(logs - logs.max(axis=1, keepdims=True))
-    each, weights = likely, prior
-    for _ in range(STEPS + 1):
-        each = likely * weights
-        each /= row_sums(each)[:, None]
-        weights = each.sum(axis=0) + prior
-    return each
 
 
 def _move_towards(noisy: Noisy, expected: Floats, keep: Floats, aim: _Aim | None) -> Noisy:

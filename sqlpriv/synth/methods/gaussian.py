@@ -36,11 +36,11 @@ from sqlpriv.synth.api.progress import Progress
 from sqlpriv.synth.inference.latent_correlation import (
     hermite_terms,
     nearest_correlations,
+    shrink_estimates,
     solve_correlations,
 )
 from sqlpriv.synth.inference.normal_scores import LevelScores, normal_scores
 from sqlpriv.synth.inference.one_way_tables import LEAST_SIGMA, Floats, onto_simplex
-from sqlpriv.synth.inference.shrinkage import shrink_estimates
 from sqlpriv.synth.methods.choose_and_measure import measured_ones, totals_of
 from sqlpriv.synth.models.sampling import round_systematically
 

@@ -214,36 +214,37 @@ def test_reconciled_strata_add_up_to_the_population():
 def test_tables_are_shrunk_by_their_noise():
     """Mean squared error over 400 draws of 40 cells: never above the noisy table's own by more than
     a tenth, far below it where the prior is right; a table far from the prior is left as it is; one
-    cell that is far off among right ones is left as it is, too."""
+    cell that is far off among right ones is left as it is, too. The noise's variance is several
+    times the rows of a cell, by which samples of rows lie apart."""
     rng = np.random.default_rng(4)
-    truth = rng.uniform(50, 100, 40)
+    truth = rng.uniform(4_000, 8_000, 40)
     spike = np.zeros(40)
-    spike[7] = 60.0
-    near, far = (gap * rng.choice([-1, 1], 40) for gap in (5.0, 40.0))
+    spike[7] = 4_800.0
+    near, far = (gap * rng.choice([-1, 1], 40) for gap in (400.0, 3_200.0))
     for gap, most in ((0.0 * near, 0.25), (near, 1.1), (far, 1.1), (spike, 0.35)):
         wrong = []
         for _ in range(400):
-            noisy = Noisy(truth + rng.normal(0, 5, 40), np.full(40, 25.0))
+            noisy = Noisy(truth + rng.normal(0, 400, 40), np.full(40, 1.6e5))
             (found,) = shrinkage.shrunk({(0,): noisy}, {(0,): truth + gap}).values()
             wrong.append(np.mean((found.values - truth) ** 2))
-            assert (found.variance <= 25.0).all()
-            assert (found.variance >= 25.0 * shrinkage.KEPT).all()
-        assert np.mean(wrong) / 25 < most
+            assert (found.variance <= 1.6e5).all()
+            assert (found.variance >= 1.6e5 * shrinkage.KEPT).all()
+        assert np.mean(wrong) / 1.6e5 < most
 
 
 def test_a_noisy_prior_is_believed_as_far_as_its_noise_allows():
-    """30 tables of 60 cells of 10,000, of which the prior is right, and six of 60, of which it is
-    as far off as what was measured: noise of 5 each. Half way between is best, with half of either
-    mean squared error. Twin: without a doubt, the cells that are right say that all are."""
+    """30 tables of 60 cells of 400,000, of which the prior is right, and six of 2,400, of which it
+    is as far off as what was measured: noise of 200 each. Half way between is best, with half of
+    either mean squared error. Twin: without a doubt, the cells that are right say that all are."""
     rng = np.random.default_rng(10)
-    truth = np.array([[10_000.0] * 6] * 10 + [[60.0] * 6])
+    truth = np.array([[400_000.0] * 6] * 10 + [[2_400.0] * 6])
     columns = [(i, 30) for i in range(30)]
-    expected = {c: truth + rng.normal(0, [[0.0]] * 10 + [[5.0]], truth.shape) for c in columns}
-    tables = {c: Noisy(truth + rng.normal(0, 5, truth.shape), 0 * truth + 25.0) for c in columns}
+    expected = {c: truth + rng.normal(0, [[0.0]] * 10 + [[200.0]], truth.shape) for c in columns}
+    tables = {c: Noisy(truth + rng.normal(0, 200, truth.shape), 0 * truth + 4e4) for c in columns}
 
     def wrong(doubt: float) -> float:
         found = shrinkage.shrunk(tables, expected, doubt)
-        return float(np.mean([(found[c].values[10] - truth[10]) ** 2 for c in columns])) / 25
+        return float(np.mean([(found[c].values[10] - truth[10]) ** 2 for c in columns])) / 4e4
 
     assert wrong(1.0) < 0.65
     assert wrong(0.0) > 0.75

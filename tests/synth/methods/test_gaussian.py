@@ -14,8 +14,11 @@ from sqlpriv.kernel.terms.budget import Budget, Epsilon, Rho, rho_of
 from sqlpriv.kernel.terms.contract import Categories, Interval
 from sqlpriv.kernel.terms.release import Measurement
 from sqlpriv.synth.explained_steps import steps
-from sqlpriv.synth.inference.latent_correlation import hermite_terms, solve_correlations
-from sqlpriv.synth.inference.shrinkage import shrink_estimates
+from sqlpriv.synth.inference.latent_correlation import (
+    hermite_terms,
+    shrink_estimates,
+    solve_correlations,
+)
 from sqlpriv.synth.methods import gaussian
 from sqlpriv.synth.synthesis import prepare, synthesize
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from sqlpriv.kernel.terms.release import Release
 from sqlpriv.synth.inference.one_way_tables import LEAST_SIGMA, TO_DISTANCE, Floats
-from sqlpriv.synth.inference.shrinkage import component_probabilities
+from sqlpriv.synth.inference.scale_mixture import component_probabilities
 from sqlpriv.synth.inference.strata_constants import AS_COLUMNS, LIKELY, SCALES
 
 

@@ -38,9 +38,9 @@ from sqlpriv.synth.api.cell_queries import Moment
 from sqlpriv.synth.api.method import Method, Model, Option, Options, Phase, Space
 from sqlpriv.synth.api.one_way_marginals import modelled_columns, one_ways
 from sqlpriv.synth.api.progress import Progress
+from sqlpriv.synth.inference.latent_correlation import shrink_estimates
 from sqlpriv.synth.inference.normal_scores import LevelScores, category_scores, normal_scores
 from sqlpriv.synth.inference.one_way_tables import LEAST_SIGMA, Floats, onto_simplex
-from sqlpriv.synth.inference.shrinkage import shrink_estimates
 from sqlpriv.synth.methods import independent
 from sqlpriv.synth.methods.choose_and_measure import borrowed_ones, measured_ones
 from sqlpriv.synth.methods.mixed.candidate_tables import target_columns

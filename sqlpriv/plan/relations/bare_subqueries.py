@@ -35,12 +35,14 @@ def without_bare_subquery(select: t.Select, contracts: Mapping[str, TableContrac
     if inner.options:
         hint = "give the price of the whole statement, or aggregate in the subquery"
         raise Refused.at(source.pos, "rows of a subquery have no price of their own", hint)
+    inner = without_bare_subquery(inner, contracts)
     contract = contracts.get(inner.table.lower())
     if contract is None or contract.unit is None or not _names_columns(inner):
         return select
     columns = {column.name.lower() for column in contract.columns}
     names = {item.expr.name.lower() for item in inner.items if isinstance(item.expr, t.Name)}
-    names = columns if names == {"*"} else names
+    stars = {"*"} if names == {"*"} else set()
+    names = columns if stars else names
     hidden = {item.alias.lower() for item in select.items if item.alias} - names
     if not names <= columns or hidden & columns:  # an output's name would be the column's
         return select
@@ -48,7 +50,7 @@ def without_bare_subquery(select: t.Select, contracts: Mapping[str, TableContrac
     if not all(_is_of(node, {*columns, "*"}, own_tables) for node in _expressions(inner)):
         return select
     around = {source.alias.lower()}
-    if not all(_is_of(node, names | hidden, around) for node in _expressions(select)):
+    if not all(_is_of(node, names | hidden | stars, around) for node in _expressions(select)):
         return select
 
     def without_table(node: t.Node) -> t.Node | None:

@@ -50,6 +50,15 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
             "SELECT kind, AVG(qty) AS n FROM sales WHERE id > 7 STRATIFY BY kind",
             "SELECT kind, AVG(qty) AS n FROM (SELECT * FROM sales WHERE id > 7) STRATIFY BY kind",
         ),
+        (
+            "SELECT kind, COUNT(*) AS n FROM sales WHERE ok AND qty > 2 GROUP BY kind",
+            "SELECT kind, COUNT(*) AS n FROM (SELECT kind, qty FROM (SELECT * FROM sales WHERE ok) "
+            "AS a WHERE a.qty > 2) AS b GROUP BY kind",
+        ),
+        (
+            "SELECT COUNT(*) AS n FROM sales WHERE id > 9",
+            "SELECT COUNT(*) AS n FROM (SELECT * FROM (SELECT * FROM sales WHERE id > 9))",
+        ),
     ],
 )
 def test_both_are_one_question(session: Session, one: str, other: str) -> None:

@@ -19,8 +19,8 @@ _SHARE = 0.75
 """Of the machine's memory, what a server may take by default."""
 _DUCKDB_MEGABYTES = "SLURM_MEM_PER_NODE"
 """The variable by which DuckDB is told how many megabytes the machine has. Its limits are shares of
-that: half for reads of private rows, which sum up 7,000,000 rows of 3,000,000 units where the
-process may take 0.6 GiB. With two thirds of it they fail."""
+that: half for reads of private rows. In a process that serves nobody and may take 0.6 GiB they sum
+up 7,000,000 rows of 3,000,000 units; with two thirds they fail. A server needs 1 GiB for that."""
 _CGROUP_FILES = ("memory.max", "memory.limit_in_bytes")
 _CGROUPS = Path("/sys/fs/cgroup")
 

@@ -113,6 +113,10 @@ class Job:
         sizes = self._expected_levels(rows)[0]
         if self._strata_model(rows, sizes) is not Strata.UNLESS_APART:
             return None
+        return self.expected_error_each(rows)
+
+    def expected_error_each(self, rows: float) -> ExpectedError:
+        """Returns the error to expect if each stratum is modelled by itself."""
         return replace(self, method=replace(self.method, one_model=None)).expected_error(rows)
 
     def _strata_model(self, rows: float, sizes: list[int]) -> Strata:

@@ -175,7 +175,7 @@ def synthesize(
     sql = _impossible_rows(job)
     table, left_out = draw_table(job.domain, job.options, sql, models, shares, rng)
     report(Progress("drawing rows", 1, 1))
-    findings = _find_flaws(job, declared, gate, models, asker.releases, table.num_rows)
+    findings = _find_flaws(job, declared, asker, models, table.num_rows)
     vague = noisy_numbers(table, findings.total, releases_of_columns)
     findings = replace(findings, vague=vague)
     types = _published_types(job.domain)
@@ -224,41 +224,44 @@ def _undeclared_columns(
 def _find_flaws(
     job: Job,
     declared: Domain,
-    gate: Gate,
+    asker: Asker,
     models: Sequence[Model],
-    releases: Sequence[Release],
     drawn: int,
 ) -> Findings:
     """Returns what is known of the table's quality; spends the error's price.
 
+    The error to expect is that of strata as they were modelled: by themselves, where the method was
+    told nothing of everybody.
+
     Args:
         job: Of the table, its domain as it was modelled.
         declared: The domain before histograms were looked at.
-        gate: The allowance.
+        asker: All that the method was told, and by which gate.
         models: One for each stratum.
-        releases: All that the method was told.
         drawn: Rows of the table.
     """
     price, domain = job.error_price[0], job.domain
     total = max(sum(m.size for m in models), 0.0)
+    before, rows = replace(job, domain=declared), max(total, 1.0)
+    expected = before.expected_error if asker.has_pooled else before.expected_error_each
     codes = measured_error.draw_codes(domain, models, total)
     cells, codes = in_fine_cells(domain, declared, codes)
     measured = None
     if price.nano:
         measured = measured_error.measure_error(
-            gate, cells, codes, job.every_row, total, price, job.method.selects
+            asker.gate, cells, codes, job.every_row, total, price, job.method.selects
         )
     return Findings(
         drawn,
         total,
         measured,
-        replace(job, domain=declared).expected_error(max(total, 1.0)),
-        noisy_columns(domain, releases, total),
+        expected(rows),
+        noisy_columns(domain, asker.releases, total),
         constant_columns(declared, codes),
         large_pairs(domain, job.method, job.options),
         SELECTED if job.method.selects else job.options["outside"],
         job.bounded,
-        total_noise(releases),
+        total_noise(asker.releases),
     )
 
 

@@ -139,17 +139,26 @@ def measured_where_chosen(
 
 @dataclass(eq=False)
 class Asker:
-    """Puts a synthesizer's questions about one domain to the gate, and keeps the releases."""
+    """Puts a synthesizer's questions about one domain to the gate, and keeps the releases.
+
+    Args:
+        gate: The allowance.
+        domain: Cells, strata and the relation that is counted.
+        releases: What was told before, to which the answers are added.
+        has_pooled: Whether a question was of everybody, of strata together.
+    """
 
     gate: Gate
     domain: Domain
     releases: list[Release] = field(default_factory=list)
+    has_pooled: bool = False
 
     def measure(self, questions: Sequence[Question]) -> tuple[Release, ...]:
         """Returns one release per question; values of shape (measured strata, levels …)."""
         measurements = [Measurement(self._query(q), q.price) for q in questions]
         answers = self.gate.release(measurements)
         self.releases.extend(answers)
+        self.has_pooled |= any(isinstance(q, Marginal) and q.pooled for q in questions)
         return answers
 
     def _query(self, question: Question) -> a.Query:

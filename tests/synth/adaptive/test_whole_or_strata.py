@@ -13,7 +13,10 @@ from support.vaults import contract
 import sqlpriv
 from sqlpriv.kernel.terms.budget import rho_of
 from sqlpriv.kernel.terms.contract import Categories
+from sqlpriv.synth import synthesis
 from sqlpriv.synth.api.method import Strata
+from sqlpriv.synth.job import Job
+from sqlpriv.synth.quality.quality_line import Findings
 from sqlpriv.synth.synthesis import prepare, synthesize
 
 NAMES, STRATA, LEVELS, ROWS = ("a", "b", "c", "d", "e", "f"), 8, 8, 20_000
@@ -25,9 +28,9 @@ TABLE = contract(
 )
 
 
-def is_one_model(moved: float, method: str) -> bool:
-    """Returns whether everybody's pairs are counted, of strata whose columns' means are moved by so
-    many standard deviations, at epsilon = 1."""
+def synthesized(moved: float, method: str) -> tuple[Job, FakeGate]:
+    """Makes a table of strata whose columns' means are moved by so many standard deviations, at
+    epsilon = 1."""
     rng = np.random.default_rng(3)
     stratum = np.arange(ROWS) % STRATA
     rows = {"s": stratum.tolist()}
@@ -43,7 +46,12 @@ def is_one_model(moved: float, method: str) -> bool:
     gate = FakeGate(rows, TABLE, job.price)
     synthesize(job, gate)
     assert gate.spent == job.price.nano
-    return any(not m.query.strata for m in gate.tables)
+    return job, gate
+
+
+def is_one_model(moved: float, method: str) -> bool:
+    """Returns whether everybody's pairs are counted."""
+    return any(not m.query.strata for m in synthesized(moved, method)[1].tables)
 
 
 @pytest.mark.parametrize("method", ["mst", "privbayes"])
@@ -64,6 +72,21 @@ def test_what_a_look_may_decide_has_a_forecast_of_its_own(method: str) -> None:
     assert apart is not None
     assert apart.two_way > 1.1 * job.expected_error(ROWS).two_way
     assert job.expected_error_apart(ROWS / 100) is None
+
+
+@pytest.mark.parametrize("method", ["mst", "privbayes"])
+@pytest.mark.parametrize("moved", [1.5, 0.0])
+def test_an_answer_is_told_the_forecast_of_what_the_look_decided(
+    method: str, moved: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of strata far apart the second forecast; the twin, strata that are alike, has the first."""
+    found: list[Findings] = []
+    monkeypatch.setattr(synthesis, "quality_line", lambda f: found.append(f) or "")
+    job, _ = synthesized(moved, method)
+    rows = found[0].total
+    forecasts = [job.expected_error(rows), job.expected_error_apart(rows)]
+    assert forecasts[0] != forecasts[1]
+    assert found[0].expected == forecasts[moved > 0]
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import pytest
 from sqlpriv.errors import DeclarationError, PermissionDenied
 from sqlpriv.kernel.reader import MACROS_THERE, Reader
 from sqlpriv.kernel.terms.contract import TableContract, TableFacts
+from sqlpriv.kernel.vault import Kernel
 from sqlpriv.session.session import Result, Session
 from sqlpriv.system.count_text import count_text
 
@@ -356,3 +357,44 @@ def test_nothing_is_verified_again_for_an_owner_who_only_reads(
     with Session(tmp_path / "people.duckdb") as analyst:
         facts = analyst._access.tables.contracts()["people"].facts
     assert facts == TableFacts(bounded=False, constant=frozenset({"id"}))
+
+
+LINKED_TWICE = """
+CREATE TABLE people (id INTEGER PRIMARY KEY);
+INSERT INTO people SELECT range FROM range(5);
+CREATE TABLE visits (vid INTEGER PRIMARY KEY, pid INTEGER);
+INSERT INTO visits SELECT range, range % 5 FROM range(20);
+CREATE TABLE items AS SELECT range % 20 AS vid, range AS price FROM range(60);
+ALTER TABLE people SET PRIVACY (KEY (id), BOUND (rows_per_unit = 1));
+ALTER TABLE visits SET PRIVACY
+    (LINK (pid) REFERENCES people (id), BOUND (rows_per_unit = {bound}));
+ALTER TABLE items SET PRIVACY
+    (LINK (vid) REFERENCES visits (vid), BOUND (rows_per_unit = {bound}));
+"""
+
+
+def test_a_table_of_which_nothing_was_found_true_is_not_verified_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows beyond the bound, linked through another table: their facts are those of a table that
+    was never verified. A state or a declaration that is new is verified; so are its facts."""
+    vault, calls = tmp_path / "people.duckdb", []
+    verify = Kernel.verify
+    monkeypatch.setattr(Kernel, "verify", lambda kernel: calls.append(verify(kernel)))
+    with Session(vault, role="owner") as owner:
+        owner.run(LINKED_TWICE.format(bound=3))
+    for sql, times, bounded in (
+        ("SELECT count(*) FROM items", 0, False),
+        ("DELETE FROM items WHERE price >= 15", 1, True),
+        ("SELECT count(*) FROM items", 0, True),
+        ("INSERT INTO items SELECT 0, range FROM range(9)", 1, False),
+        ("SELECT count(*) FROM items", 0, False),
+        ("ALTER TABLE items SET PRIVACY BOUND (rows_per_unit = 12)", 1, True),
+        ("SELECT count(*) FROM items", 0, True),
+    ):
+        calls.clear()
+        with Session(vault, role="owner") as owner:
+            owner.execute(sql)
+        assert len(calls) == times, sql
+        with Session(vault) as analyst:
+            assert analyst._access.tables.contracts()["items"].facts.bounded is bounded, sql

@@ -72,6 +72,13 @@ class KeptBudgets:
             return budgets[payer]
 
 
+def has_facts(ledger: Ledger, snapshot: int) -> bool:
+    """Returns whether the ledger has what was verified of a snapshot, whatever it found."""
+    with ledger.begin() as db:
+        sql = "SELECT count(*) FROM fact WHERE snapshot_id = ?"
+        return bool(db.execute(sql, (snapshot,)).fetchone()[0])
+
+
 def _state_of(kernel: Kernel) -> State:
     with kernel.ledger.begin() as db:
         return kernel.fingerprint(), tuple(db.execute(_LAST_RECORDS).fetchone())

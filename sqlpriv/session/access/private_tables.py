@@ -11,10 +11,10 @@ from sqlpriv.errors import Refused
 from sqlpriv.kernel.ledger.records import Account
 from sqlpriv.kernel.terms.algebra import Relation
 from sqlpriv.kernel.terms.budget import Budget, Price
-from sqlpriv.kernel.terms.contract import UNDECLARED, Declared, TableContract, TableFacts
+from sqlpriv.kernel.terms.contract import UNDECLARED, Declared, TableContract
 from sqlpriv.kernel.vault import Kernel, booking
 from sqlpriv.publish.release_file import ReleaseStore
-from sqlpriv.session.access.kept_contracts import KeptBudgets, KeptContracts
+from sqlpriv.session.access.kept_contracts import KeptBudgets, KeptContracts, has_facts
 from sqlpriv.session.access.owner_engine import OwnerEngine
 from sqlpriv.session.access.renames import FollowedTables, carry_over, set_aside
 from sqlpriv.session.access.table_grants import may_use
@@ -133,7 +133,8 @@ class PrivateTables:
         return not all(may_use(body["grants"], self.principal) for body in declared)
 
     def settle(self) -> None:
-        """Closes the vault behind an owner's writing, and verifies what is declared once more.
+        """Closes the vault behind an owner's statements. What is declared is verified where the
+        ledger has no facts of the vault's state: where it, or a declaration, has changed since.
 
         A table that was dropped takes its declarations with it, all but its grants: another one of
         its name is nobody's until its owner says whose. CREATE OR REPLACE keeps them, and a table
@@ -160,8 +161,10 @@ class PrivateTables:
             for table, body in changed.items():
                 if body != declared.get(table, UNDECLARED):
                     ledger.declare(table, self.principal, **body)
-        # of a state whose facts are in the ledger nothing is verified again: an owner has only read
-        if changed or not all(c.facts != TableFacts() for c in there.values() if c.unit):
+        # facts are of a snapshot: of these contents and declarations alone. They are recorded for
+        # all tables at once, so none of a table may be one of them: it is over its bound
+        snapshots = {contract.snapshot for contract in there.values() if contract.unit}
+        if changed or not all(has_facts(ledger, snapshot) for snapshot in snapshots):
             self.kernel.verify()
 
     def _declarations_to_append(

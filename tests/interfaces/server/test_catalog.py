@@ -149,3 +149,16 @@ def test_a_table_with_an_enum_is_listed_with_its_columns(tmp_path):
         assert schema.names == ["id", "the mood", "other", "paid"]
         assert pa.types.is_dictionary(schema.field("the mood").type)
         assert schema.field("paid").type == pa.decimal128(5, 1)
+
+
+def test_private_tables_that_are_named_as_duckdbs_own_views_have_their_own_columns(tmp_path):
+    """They were listed with those of information_schema, too."""
+    vault, names = tmp_path / "people.duckdb", ("tables", "columns", "schemata")
+    with sqlpriv.connect(vault, role="owner") as owner:
+        for name in names:
+            owner.execute(f"CREATE TABLE {name} (id BIGINT, age INTEGER)")
+            owner.execute(f"ALTER TABLE {name} SET PRIVACY (KEY (id), BOUND (rows_per_unit = 1))")
+    with Session(vault) as session:
+        rows = get_tables(m.message("CommandGetTables", include_schema=True), session).to_pylist()
+    schemas = {x["table_name"]: pa.ipc.read_schema(pa.py_buffer(x["table_schema"])) for x in rows}
+    assert {name: schemas[name].names for name in names} == {n: ["id", "age"] for n in names}

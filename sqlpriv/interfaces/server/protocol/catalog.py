@@ -227,7 +227,7 @@ def _columns(session: SessionLike, tables: dict[str, str]) -> dict[str, pa.Schem
             for name in tables
             if name not in typed
         }
-        sql = "SELECT table_name, column_name, data_type FROM duckdb_columns()"
+        sql = "SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE NOT internal"
         for column in _rows(session, sql) if typed else ():
             # DESCRIBE says ENUM, which is no type; here its public labels are told
             kind = "VARCHAR" if column["data_type"] == "ENUM()" else column["data_type"]

@@ -3063,8 +3063,22 @@ MUTANTS = (
     Mutant(
         "a ledger that a backup replaces goes on selling",
         "sqlpriv/session/commands/backup.py",
-        "close_for_good(ledger)",
+        "close_for_good(ledger, refuse_to_forget)",
         "pass",
+        MARK,
+    ),
+    Mutant(
+        "what is sold while a backup is put back is forgotten",
+        "sqlpriv/session/commands/backup.py",
+        "close_for_good(ledger, refuse_to_forget)",
+        "close_for_good(ledger, lambda _: None)",
+        MARK,
+    ),
+    Mutant(
+        "a ledger is closed in its log alone",
+        "sqlpriv/session/commands/ledger_place.py",
+        '        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")\n',
+        "",
         MARK,
     ),
     Mutant(

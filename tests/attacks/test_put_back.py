@@ -8,11 +8,13 @@ import time
 from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
+from support.ledgers import pay
 from support.vaults import ask
 
-from sqlpriv.errors import BudgetExhausted, LedgerError, ReadFailed
+from sqlpriv.errors import BudgetExhausted, LedgerError, OperationalError, ReadFailed
 from sqlpriv.kernel import reader
 from sqlpriv.kernel.ledger.records import Ledger
 from sqlpriv.kernel.reader import Reader
@@ -21,7 +23,9 @@ from sqlpriv.kernel.terms.budget import Budget, Rho
 from sqlpriv.kernel.terms.contract import Type
 from sqlpriv.kernel.terms.release import Measurement
 from sqlpriv.kernel.vault import Kernel
+from sqlpriv.session.commands import backup
 from sqlpriv.session.commands.backup import back_up, restore
+from sqlpriv.session.commands.ledger_place import close_for_good
 
 MakeKernel = Callable[..., Kernel]
 COUNT = a.Count(a.Scan("people"))
@@ -100,6 +104,39 @@ def test_a_backup_that_is_put_back_under_an_open_session_is_not_spent_twice(
     assert gained == 900
     with pytest.raises(LedgerError):
         spend(server)
+
+
+def test_what_a_server_sells_while_a_backup_is_put_back_is_not_forgotten(
+    make_kernel: MakeKernel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was counted before the ledger was closed, and what was sold between was sold again."""
+    server = make_kernel(PEOPLE, budget=Budget("people", Rho(1000), 1e-9))
+    back_up(server.vault, tmp_path / "backup")
+    closing_ledger = backup.close_for_good
+
+    def sell_before(*of: Any) -> None:
+        spend(server)
+        closing_ledger(*of)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(backup, "close_for_good", sell_before)
+        with pytest.raises(OperationalError, match="1 record that this backup has not"):
+            restore(tmp_path / "backup", server.vault)
+    pay(server.ledger, 1)  # all is as it was
+    with pytest.raises(OperationalError, match="2 records that this backup has not"):
+        restore(tmp_path / "backup", server.vault)
+    restore(tmp_path / "backup", server.vault, older=True)
+
+
+def test_a_ledger_that_is_closed_for_good_is_closed_without_its_log(
+    make_kernel: MakeKernel, tmp_path: Path
+) -> None:
+    """A restore removes the log before it replaces the file; who opened it then could sell."""
+    server = make_kernel(PEOPLE, budget=Budget("people", Rho(1000), 1e-9))
+    close_for_good(server.vault.with_suffix(".ledger"), lambda _: None)
+    shutil.copy(server.vault.with_suffix(".ledger"), tmp_path / "copy.ledger")
+    with pytest.raises(LedgerError):
+        Ledger(tmp_path / "copy.ledger")
 
 
 def test_threads_that_spend_at_once_do_not_cry_wolf(make_kernel: MakeKernel) -> None:

@@ -100,8 +100,9 @@ def restore(folder: Path, vault: Path, older: bool = False) -> tuple[str, ...]:
     """Puts a backup back at a path, whatever name the vault had.
 
     The ledger that was there sells nothing from then on: a session that has it open, a server's
-    say, would go on charging it, beside those who charge the one that was put back. A restore that
-    was cut off leaves a vault of which nothing is sold; the same call finishes it.
+    say, would go on charging it, beside those who charge the one that was put back. Sessions that
+    open the vault later sell from that one, those of a running server, too. A restore that was cut
+    off leaves a vault of which nothing is sold; the same call finishes it.
 
     Args:
         older: Whether to forget what was declared and charged since the backup.
@@ -121,20 +122,23 @@ def restore(folder: Path, vault: Path, older: bool = False) -> tuple[str, ...]:
             f"there is no folder {vault.parent}: make it first, with mkdir -p {vault.parent}"
         )
     ledger = vault.with_suffix(LEDGER)
-    present = max(ledger_records(ledger) if ledger.exists() else 0, _read_mark(vault))
-    if present > manifest["records"] and not older:
-        lost = present - manifest["records"]
-        raise OperationalError(
-            f"the ledger at {ledger} has {count_text(lost, 'record')} that this backup has not:"
-            " budget spent since would be forgotten, and could be spent again; say --older to do it"
-        )
+
+    def refuse_to_forget(seen: int) -> None:
+        if (lost := seen - manifest["records"]) > 0 and not older:
+            raise OperationalError(
+                f"the ledger at {ledger} has {count_text(lost, 'record')} that this backup has not:"
+                " budget spent since would be forgotten, and could be spent again; say --older to"
+                " do it"
+            )
+
+    refuse_to_forget(max(ledger_records(ledger) if ledger.exists() else 0, _read_mark(vault)))
     old = Path(manifest["vault"])
     with _as_operational("put back"):
         if vault.exists():
             with _nobody_writes(vault):
                 pass
         if ledger.exists():
-            close_for_good(ledger)
+            close_for_good(ledger, refuse_to_forget)  # a server may have sold meanwhile
         names = []
         models = vault.with_suffix(MODELS)
         _remove_models(models)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing, suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -209,8 +210,13 @@ def closed_count(path: Path) -> int | None:
     return None
 
 
-def close_for_good(path: Path) -> None:
+def close_for_good(path: Path, check: Callable[[int], None]) -> None:
     """Has a ledger's file sell nothing any more, to whoever has it open. Its records stay.
+
+    Args:
+        path: The file; it is closed without the log that SQLite keeps beside it, too.
+        check: Is told how many records there are, and none can be added; what it raises leaves the
+            file open.
 
     Raises:
         sqlite3.Error: It is no ledger, or somebody writes it for long.
@@ -218,9 +224,11 @@ def close_for_good(path: Path) -> None:
     uri = f"file:{quote(str(path.resolve()))}?mode=rw"
     with closing(sqlite3.connect(uri, BUSY_SECONDS, isolation_level=None, uri=True)) as db:
         db.execute("BEGIN IMMEDIATE")
+        check(int(db.execute(COUNTED).fetchone()[0]))
         for table in TABLES:
             db.execute(CLOSING.format(table))
         db.execute("COMMIT")
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def _copy_and_close(path: Path, database: LedgerDatabase) -> int:

@@ -24,6 +24,7 @@ import sqlpriv
 from sqlpriv.interfaces.server.protocol import messages as m
 from sqlpriv.kernel.ledger.records import Ledger
 from sqlpriv.kernel.ledger.store import insert
+from sqlpriv.session.commands.backup import back_up, restore
 
 psycopg = pytest.importorskip("psycopg")
 
@@ -174,3 +175,23 @@ def test_twin_a_charge_that_looks_before_it_locks_sells_more(
     monkeypatch.setattr("sqlpriv.kernel.gate.Allowance._charge", two_steps)
     with pytest.raises(AssertionError):
         check(serve(concurrency=len(PRICES)))
+
+
+def test_under_a_server_only_the_ledger_that_was_put_back_sells(
+    served: Any, tmp_path: Path
+) -> None:
+    """Who was connected before would charge the one that is gone; who connects later does not."""
+    asked = statements(0)
+    with served.connect("ada") as before:
+        before.execute(asked[0])
+        back_up(served.vault, tmp_path / "backup")
+        restore(tmp_path / "backup", served.vault)
+        charges, _ = account(served.vault)
+        with pytest.raises(sqlpriv.LedgerError):
+            before.execute(asked[1])
+        with served.connect("ada") as after:
+            after.execute(asked[1])
+            assert account(served.vault)[0] == charges + 1
+            with pytest.raises(sqlpriv.OperationalError, match="would be forgotten"):
+                restore(tmp_path / "backup", served.vault)
+            after.execute(asked[2])  # all is as it was

@@ -9,6 +9,8 @@ from contextlib import suppress
 from typing import TypeVar
 
 _R = TypeVar("_R")
+LONGEST_SECONDS = 1e6
+"""No limit of time is longer: a thread cannot wait for a time that is infinite."""
 _SECONDS = 5.0
 """How long a call that was given up may take to end."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -11,12 +12,13 @@ from support.ledger_rows import releases
 from support.ledgers import pay, sealed
 
 from sqlpriv.errors import LedgerError, OperationalError
+from sqlpriv.interfaces.server.users_file import connect_users
 from sqlpriv.kernel.ledger.database import NAME
 from sqlpriv.kernel.ledger.pointer import mark_beside
 from sqlpriv.kernel.ledger.records import Ledger
 from sqlpriv.kernel.terms.budget import Budget, Price, Rho
 from sqlpriv.session.commands import ledger_place
-from sqlpriv.session.commands.ledger_place import move_ledger, write_pointer
+from sqlpriv.session.commands.ledger_place import move_ledger, refuse_lone_primary, write_pointer
 
 
 @pytest.fixture
@@ -96,10 +98,11 @@ def test_who_had_the_file_open_sells_nothing_after_the_move(file: Path, url: str
 
 
 def test_a_ledger_is_not_moved_into_another(ledger_url: str, file: Path) -> None:
+    before = {path.name for path in file.parent.iterdir()}
     with pytest.raises(OperationalError, match="another ledger"):
         move_ledger(file, ledger_url)
+    assert {path.name for path in file.parent.iterdir()} == before
     assert spent(file) == Rho(130)  # the file is as it was
-    assert not [*file.parent.glob("*.pointer")]
     assert not mark_beside(file).exists()
     drop_ledger(ledger_url)
     # the other ledger's mark had stayed, and this was refused for ever
@@ -116,6 +119,27 @@ def test_a_database_that_is_not_reached_says_why(file: Path, url: str) -> None:
     with pytest.raises(OperationalError, match='database "none" does not exist'):
         move_ledger(file, url.replace("/postgres?", "/none?"))
     assert {path.name for path in file.parent.iterdir()} == before
+
+
+@pytest.mark.parametrize("missing", ["psycopg", "psycopg.conninfo"])
+def test_without_psycopg_or_libpq_it_is_told_what_to_install(
+    file: Path, monkeypatch: pytest.MonkeyPatch, missing: str
+) -> None:
+    """psycopg without libpq is there, and fails when it is imported: a traceback."""
+    before = {path.name for path in file.parent.iterdir()}
+    monkeypatch.setitem(sys.modules, missing, None)
+    told = r"needs pip install 'sqlpriv\[postgresql-ledger\]'"
+    with pytest.raises(OperationalError, match=told):
+        move_ledger(file, "postgresql://bi@127.0.0.1:1/x")
+    assert {path.name for path in file.parent.iterdir()} == before
+    write_pointer(file.with_name("new.ledger"), "postgresql://bi@127.0.0.1:1/x")
+    with pytest.raises(OperationalError, match=told):
+        refuse_lone_primary(file.with_name("new.duckdb"))
+    for module in ("shared.users_database", "shared.server_database"):  # loaded by other tests
+        monkeypatch.delitem(sys.modules, f"sqlpriv.interfaces.server.{module}", raising=False)
+    if missing == "psycopg":
+        with pytest.raises(OperationalError, match=told):
+            connect_users(file.with_name("new.duckdb"))
 
 
 @pytest.mark.parametrize("step", ["_copy_table", "closing", "replace"])

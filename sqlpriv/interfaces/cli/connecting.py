@@ -13,6 +13,7 @@ import click
 import sqlpriv
 from sqlpriv.interfaces.cli.failure import fail
 from sqlpriv.system.database_files import refuse_other_file
+from sqlpriv.system.interruptible_call import LONGEST_SECONDS
 
 if TYPE_CHECKING:
     from sqlpriv.interfaces.configuration.config_file import ConnectionSettings
@@ -36,7 +37,7 @@ class Amount(click.FloatRange):
         least: The least number that is taken; None for any positive one.
     """
 
-    MOST = 1e6
+    MOST = LONGEST_SECONDS  # and of GiB as many
 
     def __init__(self, unit: str, example: str, least: float | None = None) -> None:
         super().__init__(min=least or 0, max=self.MOST, min_open=least is None)

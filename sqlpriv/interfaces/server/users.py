@@ -30,6 +30,7 @@ from sqlpriv.interfaces.server.secret_hashes import (
 )
 from sqlpriv.interfaces.server.spending_rules import SpendingRules
 from sqlpriv.interfaces.server.users_file import connect_users, users_file
+from sqlpriv.system.interruptible_call import LONGEST_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 ROLES = ("analyst", "owner")
 _REVOKED = "none"  # the role of somebody who was removed
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,62}")
-_LONGEST_SECONDS = 1e6
 _SHORTEST = 12
 DENIED = "the name, password or token is wrong, expired or revoked"
 
@@ -98,10 +98,11 @@ def add_user(
         raise InterfaceError("a name has letters, digits, _ and -, at most 63, no digit first")
     if role not in ROLES:
         raise InterfaceError(f'the role is "analyst" or "owner", not "{role}"')
-    # a thread cannot wait for a time that is infinite
-    wrong = timeout is not None and not 0 < timeout <= _LONGEST_SECONDS
+    wrong = timeout is not None and not 0 < timeout <= LONGEST_SECONDS
     if wrong or (concurrency is not None and concurrency < 1):
-        raise InterfaceError("limits are positive numbers, of seconds 1,000,000 at most")
+        raise InterfaceError(
+            f"limits are positive numbers, of seconds {LONGEST_SECONDS:,.0f} at most"
+        )
     if secret is not None and len(secret) < _SHORTEST:
         raise DataError(f"a password has {_SHORTEST} characters or more")
     for user in list_users(vault):

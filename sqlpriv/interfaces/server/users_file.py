@@ -19,6 +19,7 @@ from urllib.parse import quote
 
 from sqlpriv.errors import OperationalError
 from sqlpriv.kernel.ledger.pointer import pointer_of
+from sqlpriv.session.commands.ledger_place import NEEDS_PSYCOPG
 
 if TYPE_CHECKING:
     from sqlpriv.interfaces.server.shared.users_database import UsersDatabase
@@ -101,7 +102,7 @@ def connect_users(vault: Path) -> sqlite3.Connection | UsersDatabase:
     of users that this machine has is taken over by the first to open them.
 
     Raises:
-        OperationalError: The file is none of ours, or cannot be made.
+        OperationalError: The file is none of ours, or cannot be made; or psycopg is missing.
         sqlite3.Error: It cannot be opened.
     """
     path = users_path(vault)
@@ -111,8 +112,10 @@ def connect_users(vault: Path) -> sqlite3.Connection | UsersDatabase:
 
 
 def _connect_database(url: str, path: Path) -> UsersDatabase:
-    from sqlpriv.interfaces.server.shared.users_database import UsersDatabase
-
+    try:
+        from sqlpriv.interfaces.server.shared.users_database import UsersDatabase
+    except ImportError:  # there is no psycopg, or no libpq for it
+        raise OperationalError(NEEDS_PSYCOPG) from None
     users = UsersDatabase(url)
     try:
         if path.exists():

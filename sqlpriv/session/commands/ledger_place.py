@@ -14,7 +14,6 @@ import os
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing, suppress
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from sqlpriv.kernel.ledger.database import LedgerDatabase
 
 TABLES = ("declaration", "budget", "snapshot", "fact", "statement", "charge", "seal", "replay")
+NEEDS_PSYCOPG = "a ledger in PostgreSQL needs pip install 'sqlpriv[postgresql-ledger]'"
 CLOSING = (
     "CREATE TRIGGER IF NOT EXISTS moved_{0} BEFORE INSERT ON {0}"
     " BEGIN SELECT RAISE(ABORT, 'moved'); END"
@@ -58,12 +58,11 @@ def refuse_lone_primary(vault: Path) -> None:
     takes over when the primary is lost, and the primary acknowledges what it alone has on its disk.
 
     Raises:
-        OperationalError: The primary waits for no standby, or none of the servers is reached.
+        OperationalError: The primary waits for no standby, none of the servers is reached, or
+            psycopg is missing.
     """
     if not (url := pointer_of(vault.with_suffix(".ledger"))):
         return
-    if find_spec("psycopg") is None:
-        return  # whoever opens the ledger says what to install
     hosts, standbys = _hosts_and_standbys(url)
     if "," in hosts and not standbys:
         raise OperationalError(
@@ -77,11 +76,14 @@ def _hosts_and_standbys(url: str) -> tuple[str, str]:
     """Returns what PostgreSQL's URL names as hosts, and the standbys that its primary waits for.
 
     Raises:
-        OperationalError: The primary is not reached; it says why, as an owner may know.
+        OperationalError: The primary is not reached; it says why, as an owner may know. Or psycopg
+            is missing, or libpq, without which psycopg is none.
     """
-    import psycopg  # of an extra
-    from psycopg.conninfo import conninfo_to_dict, make_conninfo
-
+    try:
+        import psycopg  # of an extra
+        from psycopg.conninfo import conninfo_to_dict, make_conninfo
+    except ImportError:
+        raise OperationalError(NEEDS_PSYCOPG) from None
     try:
         hosts = str(conninfo_to_dict(url).get("host", ""))
         primary = make_conninfo(url, connect_timeout=10, target_session_attrs="read-write")
@@ -141,7 +143,10 @@ def move_ledger(path: Path, url: str) -> int:
     """Copies a ledger's records into PostgreSQL and leaves a pointer to them in its place.
 
     The file stays beside it under a new name (`….moved`), closed for good. A move that was cut off
-    behind the copy is finished by the same call.
+    before PostgreSQL committed the copy, or after the file was closed, is finished by the same
+    call. Between the two the file goes on selling, alone, and the copy is one that nobody names:
+    the same call refuses it as another ledger. Drop it (DROP SCHEMA sqlpriv_ledger CASCADE), or
+    name another database.
 
     Args:
         path: The file; an empty ledger is made where there is none.
@@ -155,9 +160,6 @@ def move_ledger(path: Path, url: str) -> int:
             records already, or the URL holds a password. All files are as they were.
         LedgerError: One of the two is damaged or not ours.
     """
-    if find_spec("psycopg") is None:
-        needs = "a ledger in PostgreSQL needs pip install 'sqlpriv[postgresql-ledger]'"
-        raise OperationalError(needs)
     if there := pointer_of(path):
         raise OperationalError(
             f"{path.name} was moved before, to {there}; from PostgreSQL a ledger does not move on:"
@@ -202,7 +204,8 @@ def closed_count(path: Path) -> int | None:
     """Returns how many records a file holds that a move closed; None for any other file."""
     if not path.exists():
         return None
-    with closing(sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=ro", uri=True)) as db:
+    # who may only read leaves the log, and what goes with it, that it had to make
+    with closing(sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=rw", uri=True)) as db:
         sql = "SELECT count(*) FROM sqlite_master WHERE name = 'moved_charge'"
         with suppress(sqlite3.DatabaseError):  # no SQLite file: who opens it says so
             if db.execute(sql).fetchone()[0]:

@@ -109,7 +109,7 @@ print(engine.execute("SELECT current_setting('memory_limit')").fetchone()[0])
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a limit of memory is Linux's")
-@pytest.mark.parametrize(("slurm", "most"), [("", 1.0), ("300", 0.15)])
+@pytest.mark.parametrize(("slurm", "most"), [("", 1.0), ("300", 0.15), ("0", 1.0)])
 def test_duckdb_spills_beyond_half_of_the_limit(slurm: str, most: float) -> None:
     """Its limit was half of the machine's memory, and a read met the process's limit before."""
     environment = {**os.environ, "SLURM_MEM_PER_NODE": slurm}

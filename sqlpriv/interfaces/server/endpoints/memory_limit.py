@@ -50,7 +50,8 @@ def limit_memory(gib: float | None = None) -> int | None:
     resource.setrlimit(resource.RLIMIT_DATA, (total, hard))
     room = max(total - held, 0)
     of_slurm = os.environ.get(_DUCKDB_MEGABYTES, "")
-    megabytes = min([room // 10**6, *([int(of_slurm)] if of_slurm.isdecimal() else [])])
+    # Slurm's 0 stands for all that the machine has
+    megabytes = min([room // 10**6, *([int(of_slurm)] if of_slurm.strip("0").isdecimal() else [])])
     os.environ[_DUCKDB_MEGABYTES] = str(max(megabytes, 1))
     return room
 

@@ -432,9 +432,23 @@ MUTANTS = (
     ),
     Mutant(
         "a process that was interrupted waits for a read's clock",
+        "sqlpriv/system/time_limit.py",
+        "daemon=True",
+        "daemon=False",
+        READER,
+    ),
+    Mutant(
+        "a read's clock is started when it was paid",
         K + "reader.py",
-        "clock.daemon = True",
-        "clock.daemon = False",
+        "        self._clock.start()\n",
+        "",
+        GATE,
+    ),
+    Mutant(
+        "a clock outlasts its reader",
+        K + "reader.py",
+        "        self._clock.close()\n",
+        "",
         READER,
     ),
     Mutant(
@@ -2344,7 +2358,13 @@ MUTANTS = (
     Mutant(
         "the mark is not raised", K + "ledger/store.py", "if there > marked:", "if False:", MARK
     ),
-    Mutant("a read may take for ever", K + "reader.py", "clock.start()", "pass", MARK),
+    Mutant(
+        "a read may take for ever",
+        K + "reader.py",
+        "with self._clock.limit(TIMEOUT_SECONDS, opened.interrupt):",
+        "if True:",
+        MARK,
+    ),
     # --- charge, read, noise, seal ---
     Mutant(
         "the charge comes after the read",

@@ -29,6 +29,7 @@ from sqlpriv.kernel.sql.quoting import name
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Column, TableContract, Type
 from sqlpriv.kernel.terms.operations import type_of
+from sqlpriv.system.time_limit import TimeLimit
 
 TIMEOUT_SECONDS = 600.0
 """No read takes longer. The limit is the same for every question, as that of memory is, so that
@@ -69,6 +70,7 @@ class Reader(AbstractContextManager["Reader"]):
     def __init__(self, vault: Path) -> None:
         self._vault = vault
         self._spark: Spark | None = None
+        self._clock = TimeLimit()
         self._engine, self._duckdb = attach(vault, MACROS)
         self.fingerprint = self._engine.fingerprint
         if self.fingerprint not in _PLAIN and self.truths(MACROS_THERE) != (0,):
@@ -87,6 +89,7 @@ class Reader(AbstractContextManager["Reader"]):
             or not self._engine.files
             or fingerprint(self._vault) == self.fingerprint
         )
+        self._clock.close()
         detach(self._engine, self._duckdb, "" if failure else MACROS)
         if self._spark is not None:
             self._spark.close()
@@ -175,8 +178,10 @@ class Reader(AbstractContextManager["Reader"]):
     def prepare(self, sql: str, engine: str) -> None:
         """Has the engine ready for a statement, as far as no row is read: see `Spark.prepare`.
 
-        Claim: a file that changes while Spark gets ready, which takes seconds, costs nothing.
+        Claim: a file that changes while Spark gets ready, which takes seconds, costs nothing. Nor
+        does a clock that cannot be started: no thread is, once the charge was paid.
         """
+        self._clock.start()
         if engine == SPARK.name:
             self._spark = self._spark or Spark(spark_of(self._vault))
             usable = {
@@ -204,17 +209,12 @@ class Reader(AbstractContextManager["Reader"]):
         Claim: Ctrl-C at any moment leaves no clock behind that a process would wait for at its end.
         """
         opened = self._spark if self._spark and engine == SPARK.name else self._duckdb
-        clock = threading.Timer(TIMEOUT_SECONDS, opened.interrupt)
-        clock.daemon = True  # a second Ctrl-C may come before it is cancelled
-        try:
-            clock.start()
+        with self._clock.limit(TIMEOUT_SECONDS, opened.interrupt):
             return (
                 opened.execute(sql)
                 if opened is self._duckdb
                 else self._duckdb.from_arrow(opened.execute(sql))
             )
-        finally:
-            clock.cancel()
 
     @_silence_errors("the declaration could not be verified")
     def truths(self, sql: str, engine: str = DUCKDB.name) -> Any:

@@ -345,6 +345,32 @@ def test_an_allowance_is_kept(people: Kernel) -> None:
     assert spent(people) == 100
 
 
+def test_a_read_whose_clock_cannot_be_started_costs_nothing(
+    people: Kernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Near the end of a server's memory no thread can be started: the charge had been paid."""
+    ask(people, measured(price=Rho(60)))  # what is started once is started
+    started: list[int] = []
+    start = threading.Thread.start
+
+    def start_and_note(thread: threading.Thread) -> None:
+        started.append(spent(people))
+        start(thread)
+
+    def fail(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", fail)
+        with pytest.raises(OperationalError, match="nothing was read or charged"):
+            ask(people, measured(a.Count(SCAN), Rho(40)))
+        assert spent(people) == 60
+    monkeypatch.setattr(threading.Thread, "start", start_and_note)
+    ask(people, measured(a.Count(SCAN), Rho(40)))
+    assert started == [60]  # before it was paid
+    assert spent(people) == 100
+
+
 def test_a_statement_is_recorded_with_its_first_charge_or_not_at_all(small: Kernel) -> None:
     """What was refused leaves no statement, and what is paid then is of one that is there."""
     with small.ledger.begin() as db:

@@ -233,22 +233,32 @@ def test_who_leaves_gives_up_nobody_elses_lock(vault: Path) -> None:
 
 
 def test_ctrl_c_leaves_no_clock_that_a_process_waits_for(
-    reader: Reader, monkeypatch: pytest.MonkeyPatch
+    vault: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The process had ended, and waited for the clock: for up to ten minutes."""
-    clocks: list[threading.Timer] = []
-    start = threading.Timer.start
+    clocks: list[threading.Thread] = []
+    start = threading.Thread.start
 
-    def start_and_interrupt(clock: threading.Timer) -> None:
+    def start_and_note(clock: threading.Thread) -> None:
         start(clock)
         clocks.append(clock)
-        raise KeyboardInterrupt
 
-    monkeypatch.setattr(threading.Timer, "start", start_and_interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        reader.truths("SELECT 1")
+    class Interrupted:
+        def execute(self, _: str) -> None:
+            raise KeyboardInterrupt
+
+        def interrupt(self) -> None:
+            """Nothing is left that could be given up."""
+
+    monkeypatch.setattr(threading.Thread, "start", start_and_note)
+    with Reader(vault) as reader:
+        with monkeypatch.context() as patched:
+            patched.setattr(reader, "_duckdb", Interrupted())
+            with pytest.raises(KeyboardInterrupt):
+                reader.truths("SELECT 1")
+        assert reader.truths("SELECT 1") == (1,)  # in its time
     (clock,) = clocks
-    assert clock.daemon  # also where a second one comes before it is cancelled
+    assert clock.daemon  # also where a second one comes before the call is said to have ended
     clock.join(20)
     assert not clock.is_alive()
 

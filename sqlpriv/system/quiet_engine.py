@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from contextlib import suppress
+from weakref import WeakSet
 
 import duckdb
 import pyarrow as pa
 
 from sqlpriv.errors import ProgrammingError
+from sqlpriv.system.idle_engines import IdleEngines, never_free
 
 Config = Mapping[str, str | bool | int | float | list[str]]
 SANDBOX: Config = {
@@ -29,9 +30,9 @@ BATCH_ROWS = 10_000
 MOST_BYTES = 2**31
 """Of an answer that is given as a whole. DuckDB's limit of memory is not one of what it hands over:
 15,000 rows joined with themselves took all that a machine had, and others' sessions with it."""
-MOST_IDLE = 2
-_IDLE: list[duckdb.DuckDBPyConnection] = []  # each to an engine of its own
-os.register_at_fork(after_in_child=_IDLE.clear)  # threads do not survive a fork
+_OPENED: WeakSet[duckdb.DuckDBPyConnection] = WeakSet()
+os.register_at_fork(after_in_child=lambda: never_free([*_OPENED]))  # see `idle_engines`
+_IDLE = IdleEngines[duckdb.DuckDBPyConnection](most=2)
 
 
 def open_engine(path: str = ":memory:", config: Config | None = None) -> duckdb.DuckDBPyConnection:
@@ -45,7 +46,9 @@ def open_engine(path: str = ":memory:", config: Config | None = None) -> duckdb.
         duckdb.Error: The file cannot be opened, or there is no such setting.
     """
     # Only a first connection has a bar. It cannot be SET off where the configuration is locked.
-    return duckdb.connect(path, config=dict(config or {})).cursor()
+    engine = duckdb.connect(path, config=dict(config or {})).cursor()
+    _OPENED.add(engine)
+    return engine
 
 
 def open_utc_engine(config: Config) -> duckdb.DuckDBPyConnection:
@@ -71,9 +74,7 @@ def take_idle_engine() -> duckdb.DuckDBPyConnection:
     To start one takes 15 ms of processor time, in which DuckDB lists its functions; to attach a
     database to one that runs takes 0.3 ms. So engines are kept: see `keep_idle_engine`.
     """
-    with suppress(IndexError):
-        return _IDLE.pop()
-    return open_engine()
+    return _IDLE.take() or open_engine()
 
 
 def keep_idle_engine(connection: duckdb.DuckDBPyConnection) -> None:
@@ -83,10 +84,7 @@ def keep_idle_engine(connection: duckdb.DuckDBPyConnection) -> None:
         connection: The only one to its engine. Both have default settings, no secrets, no tables
             and no attached database.
     """
-    if len(_IDLE) < MOST_IDLE:
-        _IDLE.append(connection)
-    else:
-        connection.close()
+    _IDLE.keep(connection)
 
 
 def read_whole(relation: duckdb.DuckDBPyRelation, most_bytes: int | None = None) -> pa.Table:

@@ -10,6 +10,7 @@ from sqlpriv.errors import ProgrammingError
 from sqlpriv.session.access.owner_engine import OwnerEngine
 from sqlpriv.session.session import Session
 from sqlpriv.system import quiet_engine
+from sqlpriv.system.idle_engines import IdleEngines
 
 
 @pytest.fixture
@@ -72,14 +73,12 @@ def test_a_vault_is_opened_again_without_a_new_engine(owner, tmp_path, monkeypat
         "SET VARIABLE lent = 1",
     ],
 )
-def test_what_an_owner_sets_lasts_until_the_vault_is_let_go(owner, statement):
-    kept = [*quiet_engine._IDLE]
+def test_what_an_owner_sets_lasts_until_the_vault_is_let_go(owner, statement, monkeypatch):
+    idle = monkeypatch.setattr(quiet_engine, "_IDLE", IdleEngines(2)) or quiet_engine._IDLE
     with_engine = setting(owner, "memory_limit")
-    opened = owner._duckdb
     owner.run(statement)
     owner.release()
-    assert opened not in quiet_engine._IDLE
-    assert len(quiet_engine._IDLE) < max(1, len(kept))
+    assert len(idle) == 0
     assert setting(owner, "memory_limit") == with_engine
     with pytest.raises(ProgrammingError):
         owner.run("SELECT x FROM lent")
@@ -93,13 +92,14 @@ def test_a_transaction_is_of_one_engine(owner):
     assert owner.read_rows("SELECT count(*) FROM people") == [(10,)]
 
 
-def test_an_engine_that_has_spilled_is_not_used_again(owner, tmp_path):
+def test_an_engine_that_has_spilled_is_not_used_again(owner, tmp_path, monkeypatch):
     """It keeps its folder: rows of another vault would go there."""
+    idle = monkeypatch.setattr(quiet_engine, "_IDLE", IdleEngines(2)) or quiet_engine._IDLE
     opened = owner.read_rows("SELECT 1") and owner._duckdb
     opened.execute("SET memory_limit = '20MB'; SET threads = 1")
     owner.read_rows("SELECT max(x) FROM (SELECT DISTINCT range::VARCHAR x FROM range(600000))")
     owner.release()
-    assert opened not in quiet_engine._IDLE
+    assert len(idle) == 0
     assert not (tmp_path / "people.duckdb.tmp").exists()
 
 

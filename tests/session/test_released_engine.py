@@ -15,6 +15,7 @@ from sqlpriv.publish.release_file import MARK, ReleaseStore, beside
 from sqlpriv.session.access import plain_sql
 from sqlpriv.session.session import Session
 from sqlpriv.system import quiet_engine
+from sqlpriv.system.idle_engines import IdleEngines
 
 
 @pytest.fixture
@@ -117,13 +118,13 @@ def test_a_catalog_shows_what_is_released_for_the_first_time_and_not_for_the_las
 
 
 def test_an_engine_without_tables_serves_the_next_session_and_has_nothing_of_the_last(
-    vault: Path, engines: list[str]
+    vault: Path, engines: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Session(vault, role="owner") as owner:
         owner.execute("CREATE TABLE labels AS SELECT 'north' AS label, 2::HUGEINT AS weight")
         owner.execute("ALTER TABLE labels SET PUBLIC")
     beside(vault).path.unlink()
-    plain_sql._IDLE.clear()  # of other tests
+    monkeypatch.setattr(plain_sql, "_IDLE", IdleEngines(2))  # none of other tests
     for started in ([":memory:"], []):
         with Session(vault) as session:
             engines.clear()
@@ -131,7 +132,10 @@ def test_an_engine_without_tables_serves_the_next_session_and_has_nothing_of_the
             assert shown is not None
             assert shown.to_pylist() == [{"label": "north"}]
             assert engines == started
-        idle = plain_sql._IDLE[-1].cursor()
+        kept = plain_sql._IDLE.take()
+        assert kept is not None
+        plain_sql._IDLE.keep(kept)
+        idle = kept.cursor()
         for what in ("tables", "views", "types"):
             assert idle.execute(f"FROM duckdb_{what}() WHERE NOT internal").fetchall() == []
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -19,23 +18,13 @@ from sqlpriv.session.access.private_tables import PrivateTables
 from sqlpriv.session.access.result import Result
 from sqlpriv.statements import tables
 from sqlpriv.statements import tree as t
+from sqlpriv.system.idle_engines import IdleEngines
 
 KEPT_BYTES = 2**26
 """Rows of public tables that a session keeps."""
-
-
-MOST_IDLE = 2
-_IDLE: list[duckdb.DuckDBPyConnection] = []
-os.register_at_fork(after_in_child=_IDLE.clear)  # threads do not survive a fork
-
-
-def _keep_idle(engine: duckdb.DuckDBPyConnection) -> None:
-    """Keeps an engine without tables for the next session: to start one takes 15 ms of processor
-    time. Rows are registered with cursors alone, which are gone when the session is."""
-    if len(_IDLE) < MOST_IDLE:
-        _IDLE.append(engine)
-    else:
-        engine.close()
+_IDLE = IdleEngines[duckdb.DuckDBPyConnection](most=2)
+"""Engines without tables for the next session: to start one takes 15 ms of processor time. Rows are
+registered with cursors alone, which are gone when the session is."""
 
 
 @dataclass
@@ -62,7 +51,7 @@ class PlainSql:
         while self._released:
             self._released.pop().close()
         while self._empty:
-            _keep_idle(self._empty.pop())
+            _IDLE.keep(self._empty.pop())
 
     def released_names(self) -> frozenset[str]:
         """Returns the names of what was released, in lower case."""
@@ -134,7 +123,7 @@ class PlainSql:
 
     def _empty_engine(self) -> duckdb.DuckDBPyConnection:
         if not self._empty:
-            self._empty.append(_IDLE.pop() if _IDLE else empty_engine())
+            self._empty.append(_IDLE.take() or empty_engine())
         return self._empty[0].cursor()
 
     def public_rows(

@@ -10,12 +10,9 @@ vault lacks only the engine's estimates of size.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
-from threading import Lock
 
 import duckdb
 import pyarrow as pa
@@ -28,6 +25,7 @@ from sqlpriv.session.access.context import Access
 from sqlpriv.session.access.result import Result
 from sqlpriv.session.commands import show
 from sqlpriv.statements import commands as cmd
+from sqlpriv.system.idle_engines import IdleEngines
 from sqlpriv.system.quiet_engine import read_whole
 
 FUNCTIONS = frozenset(
@@ -48,11 +46,8 @@ _ANALYSTS = "SELECT table_name AS name FROM duckdb_tables() WHERE NOT internal O
 """What SHOW TABLES shows to who has no vault of their own: every table's name."""
 UNLISTED = "enum_without_labels"
 """The type of a column that is an ENUM and has no declared labels: shown as ENUM()."""
-MOST_KEPT = 4
-"""Engines of catalogs that a process keeps: one takes 6 MiB, and threads."""
-_ENGINES: dict[tuple[Path, bool, tuple[str, ...]], duckdb.DuckDBPyConnection] = {}
-os.register_at_fork(after_in_child=_ENGINES.clear)  # threads do not survive a fork
-_KEEPING = Lock()
+_ENGINES = IdleEngines[duckdb.DuckDBPyConnection](most=4)
+"""Of catalogs: one takes 6 MiB, and threads."""
 VAULT = "vault"
 """The database that those functions say the vault's tables are in; released ones: release."""
 
@@ -134,8 +129,7 @@ def _engine_with(
     """
     has_file = store.path.exists()  # an engine that never saw a file cannot open one
     made_of = (store.path, has_file, definitions)
-    with _KEEPING:
-        engine = _ENGINES.pop(made_of, None)
+    engine = _ENGINES.take(made_of)
     if engine is not None and has_file:
         store.attach(engine)
     is_new, engine = engine is None, engine or store.connect_read_only()
@@ -147,11 +141,7 @@ def _engine_with(
     except BaseException:  # whatever it was, also an interrupt: its engine is not used again
         engine.close()
         raise
-    with _KEEPING:
-        unused = [_ENGINES.pop(key) for key in [*_ENGINES][: 1 - MOST_KEPT]]
-        unused += [engine] if _ENGINES.setdefault(made_of, engine) is not engine else []
-    for each in unused:
-        each.close()
+    _ENGINES.keep(engine, made_of)
 
 
 def _empty_released_tables(engine: duckdb.DuckDBPyConnection, comments: Mapping[str, str]) -> None:

@@ -41,6 +41,7 @@ _OF_DUCKDB = re.compile(r"(duckdb|pragma|read|parquet|sniff)_\w+|query|query_tab
 """Functions and views of DuckDB alone, some of which tell where the server keeps its files."""
 _NO_FUNCTION = re.compile(r'Invalid Input Error: (function ".*" (does not exist|has no .*))')
 """What the macro to_regproc says of a name, as psql's `\\sf` asks for one."""
+MadeOf = tuple[tuple[str, str], CatalogFacts]
 _NAMESPACES = [(11, "pg_catalog", 10), (2200, "public", 10), (13_000, "information_schema", 10)]
 
 
@@ -111,22 +112,14 @@ class CatalogDatabase:
             self.facts = facts
         return facts is self.facts
 
-    def leave(self) -> bool:
-        """Has it be nobody's; returns whether `give_to` may be called, which is not where it holds
-        synthetic rows."""
+    def leave(self) -> MadeOf | None:
+        """Has it be nobody's; returns what it is made of, None where it holds synthetic rows."""
         self._session = None
-        return not self._previews
+        return None if self._previews else (self._names, self.facts)
 
-    def give_to(self, session: Session, facts: CatalogFacts) -> bool:
-        """Makes it a session's, if that session sees this very catalog; returns whether it does.
-
-        Args:
-            session: Of another connection.
-            facts: What tables there are for it.
-        """
-        is_same = self._names == _names_in(session) and self.is_of(facts)
-        self._session = session if is_same else None
-        return is_same
+    def give_to(self, session: Session) -> None:
+        """Makes it a session's, that of another connection, for which `made_of` says the same."""
+        self._session = session
 
     def has_preview(self, table: str) -> bool:
         """Tells whether a private table's place holds synthetic rows."""
@@ -270,6 +263,11 @@ class CatalogDatabase:
             marks = ", ".join([f"({', '.join('?' * len(rows[0]))})"] * len(rows))
             values = [value for row in rows for value in row]
             self._engine.execute(f"INSERT INTO pgcat.{target} VALUES {marks}", values)
+
+
+def made_of(session: Session, facts: CatalogFacts) -> MadeOf:
+    """Returns what a session's catalog is made of: names of who asks and of the database, facts."""
+    return _names_in(session), facts
 
 
 def _names_in(session: Session) -> tuple[str, str]:

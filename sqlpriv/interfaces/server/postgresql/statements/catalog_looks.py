@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from threading import Lock
 from typing import Any
 
 import pyarrow as pa
@@ -17,7 +15,7 @@ from sqlpriv.interfaces.server.postgresql.catalog.catalog_facts import (
     catalog_facts,
     private_tables,
 )
-from sqlpriv.interfaces.server.postgresql.catalog.pg_catalog import CatalogDatabase
+from sqlpriv.interfaces.server.postgresql.catalog.pg_catalog import CatalogDatabase, made_of
 from sqlpriv.interfaces.server.postgresql.encoding.type_numbers import IS_OID
 from sqlpriv.interfaces.server.postgresql.reading.catalog_text import VALUE_CALLS
 from sqlpriv.interfaces.server.postgresql.reading.sql_scan import StatementScan
@@ -30,16 +28,14 @@ from sqlpriv.interfaces.server.postgresql.statements.output_names import (
 from sqlpriv.session.session import Session
 from sqlpriv.session.session_like import reading_duckdb
 from sqlpriv.statements import quote_name
+from sqlpriv.system.idle_engines import IdleEngines
 
 _CATALOG_SECONDS = 10.0
 """After how long the facts that a catalog is made of are read again: another connection may have
 declared something meanwhile."""
-MOST_KEPT = 4
-"""Catalogs that a process keeps for logins that come again, as BI tools' pools do for every look:
-to make one takes 150 ms of processor time."""
-_KEPT: list[CatalogDatabase] = []
-os.register_at_fork(after_in_child=_KEPT.clear)  # threads do not survive a fork
-_KEEPING = Lock()
+_KEPT = IdleEngines[CatalogDatabase](most=4)
+"""For logins that come again, as BI tools' pools do for every look: to make a catalog takes 150 ms
+of processor time."""
 _PREVIEW_ROWS = 1_000
 """Rows of a synthetic table that previews of a private one may show."""
 
@@ -72,9 +68,12 @@ class CatalogLooks:
 
     def close(self) -> None:
         """Lets go of the catalog, which is kept for another connection."""
-        if self._catalog is not None:
-            _keep(self._catalog)
-            self._catalog = None
+        catalog, self._catalog = self._catalog, None
+        if catalog is not None:
+            if parts := catalog.leave():
+                _KEPT.keep(catalog, parts)
+            else:
+                catalog.close()
 
     def forget(self) -> None:
         """Has everything read anew at the next look: a statement may have changed it."""
@@ -130,7 +129,9 @@ class CatalogLooks:
         """Returns the catalog; a new one where the facts that it is made of are others by now."""
         facts = self.facts()
         if self._catalog is None or not self._catalog.is_of(facts):
-            kept = _take(self.session, facts)
+            kept = _KEPT.take(made_of(self.session, facts))
+            if kept is not None:
+                kept.give_to(self.session)
             fresh = kept or CatalogDatabase(self.session, facts, SETTINGS)
             self.close()
             self._catalog = fresh
@@ -154,27 +155,6 @@ class CatalogLooks:
         if (now := time.monotonic()) - self._read_at > _CATALOG_SECONDS:
             self.forget()
             self._read_at = now
-
-
-def _take(session: Session, facts: CatalogFacts) -> CatalogDatabase | None:
-    """Returns a catalog that was kept and is the session's; None where there is none."""
-    with _KEEPING:
-        for kept in _KEPT:
-            if kept.give_to(session, facts):
-                _KEPT.remove(kept)
-                return kept
-    return None
-
-
-def _keep(catalog: CatalogDatabase) -> None:
-    """Keeps a catalog for the next connection of the same login; closes what is too much."""
-    with _KEEPING:
-        unused = [] if catalog.leave() else [catalog]
-        _KEPT[:] = [kept for kept in (*_KEPT, catalog) if kept not in unused]
-        unused += _KEPT[:-MOST_KEPT]
-        del _KEPT[:-MOST_KEPT]
-    for each in unused:
-        each.close()
 
 
 def is_oid(source: str, field: pa.Field) -> bool:

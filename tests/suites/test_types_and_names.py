@@ -64,6 +64,9 @@ def plain() -> Iterator[duckdb.DuckDBPyConnection]:
         "SELECT MAX(day - INTERVAL '1' MONTH) FROM stays",
         "SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY age DESC) FROM people",
         "SELECT COUNT(*)::DOUBLE / SUM(COUNT(*)) OVER () FROM people GROUP BY sex",
+        "SELECT AVG(COLUMNS('age|hours')) FROM people",
+        "SELECT AVG(COLUMNS('age|hours')) FROM people UNION ALL SELECT 1, 2",
+        "SELECT round(AVG(COLUMNS(['age', 'hours'])), 1) FROM people",
         "(SELECT NOT employed, round(AVG(AGE), 1) FROM people GROUP BY 1)",
     ],
 )

@@ -14,7 +14,14 @@ from sqlpriv.dialect.clauses import Clauses, Cut, cut_clauses
 from sqlpriv.dialect.foreign.same_meaning import in_duckdb
 from sqlpriv.dialect.lowering.output_lowering import text_of_output
 from sqlpriv.dialect.lowering.query_lowering import QueryLowering
-from sqlpriv.dialect.marks import MARK, SHOWN_NAME, duckdb_name, duckdb_text, name_of_text
+from sqlpriv.dialect.marks import (
+    MARK,
+    SHOWN_NAME,
+    duckdb_name,
+    duckdb_text,
+    function_name,
+    name_of_text,
+)
 from sqlpriv.dialect.pipes.pipe_operators import without_pipes
 from sqlpriv.dialect.pipes.token_lists import in_parentheses, outside_brackets, sign
 from sqlpriv.dialect.reading.generated_rows import write_rows
@@ -161,6 +168,8 @@ def _as_duckdb_reads(tree: exp.Expr, c: TokenCursor) -> exp.Expr:
     written = [output.copy() for output in _outputs(tree)]
     tree = tree if is_duckdbs else in_duckdb(tree, c)
     for before, after in zip(written, _outputs(tree), strict=False):
+        if any(function_name(part) == "columns" for part in before.walk()):
+            continue  # DuckDB names each of the columns
         if before != after or not isinstance(after, exp.Alias | exp.Column | exp.Star):
             text = text_of_output(before, c.tokens, c.text) if is_duckdbs else ""
             after.meta[SHOWN_NAME] = name_of_text(text) or duckdb_name(before)

@@ -63,11 +63,7 @@ def lower_literal(lowering: NodeLowering, node: Glot) -> t.Node:
     token = lowering.token(node)
     if node.args["is_string"]:
         return t.Literal(node.this, token.pos)
-    digits, value = node.this.replace("_", ""), number(node.this, token)
-    behind = digits.partition(".")[2]
-    has_zeros = behind.isdecimal() and behind.endswith("0") and len(behind) > 1
-    stored = f"DECIMAL({len(digits) - 1}, {len(behind)})" if has_zeros and len(digits) < 40 else ""
-    return t.Literal(value, token.pos, "e" in digits.lower(), stored)
+    return t.Literal(number(node.this, token), token.pos, "e" in node.this.lower())
 
 
 def lower_constant(lowering: NodeLowering, node: Glot) -> t.Node:

@@ -14,7 +14,7 @@ from sqlpriv.plan.aggregates.calls import aggregate_calls, is_aggregate
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.facts.conditions import truths_as_numbers
 from sqlpriv.plan.expressions.facts.engine_types import number_type
-from sqlpriv.plan.expressions.facts.value_facts import Shape, with_values_listed
+from sqlpriv.plan.expressions.facts.value_facts import Shape, column_scale, with_values_listed
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.statements import default_name
 from sqlpriv.statements import tree as t
@@ -159,7 +159,9 @@ class Folding:
         if scale is None:
             return column
         stored = self._stored_type(call, of) if kind in ("min", "max") else ""
-        return t.Cast(column, stored or f"DECIMAL(38,{scale})", pos=call.pos)
+        if column_scale(stored) != scale:  # zeros behind the point, which would be more levels
+            stored = f"DECIMAL(38,{scale})"
+        return t.Cast(column, stored, pos=call.pos)
 
     def _stored_type(self, call: t.FunctionCall, of: a.Expr | None) -> str:
         """Returns DuckDB's type of the numbers that an aggregate is of."""

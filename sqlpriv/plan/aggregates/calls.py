@@ -28,11 +28,13 @@ from sqlpriv.plan.aggregates.aggregate_names import (
 from sqlpriv.plan.aggregates.public_bounds import public_bounds
 from sqlpriv.plan.aggregates.quantile_levels import DISCRETE, RANKED, requested_rank
 from sqlpriv.plan.expressions.binder import Binder
+from sqlpriv.plan.expressions.casts import FLOATS
 from sqlpriv.plan.expressions.facts.conditions import truths_as_numbers, whole_identities
 from sqlpriv.plan.expressions.facts.dates import number_of_moment
 from sqlpriv.plan.expressions.facts.public_engine import is_function
 from sqlpriv.plan.expressions.facts.value_facts import Shape
 from sqlpriv.plan.expressions.literal_types import refuse
+from sqlpriv.plan.expressions.public_evaluation import evaluate_over_lists
 from sqlpriv.statements import default_name
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.traverse import fold_cast, walk
@@ -105,6 +107,7 @@ def read_aggregate(call: t.FunctionCall, binder: Binder) -> Aggregate:
     if names_unit:  # rows without a part of the unit's key are nobody's, and never read
         call = replace(call, args=call.args[:1])
     _check_form(call)
+    call = _of_doubles(call, binder)
     kind = KINDS[call.name]
     if call.name in ("count_if", "countif") and len(call.args) == 1:
         test, arg, call_filter = call.args[0], None, call.filter
@@ -145,6 +148,20 @@ def read_aggregate(call: t.FunctionCall, binder: Binder) -> Aggregate:
         return Aggregate("count")
     sample = kind in ("variance", "stddev") and not call.name.endswith("_pop")
     return Aggregate(kind, of, shape.type, *bounds, absent, sample, using=call.using, digits=digits)
+
+
+def _of_doubles(call: t.FunctionCall, binder: Binder) -> t.FunctionCall:
+    """Returns SUM(x::FLOAT) as SUM(x::DOUBLE), unless x has a public list to cast: no comparison
+    sees the digits that FLOAT lacks. An aggregate that compares values stays as it is."""
+    match call.args:
+        case (t.Cast(type=type_) as cast,) if (
+            type_ in FLOATS
+            and KINDS[call.name] in ("count", "sum", "mean", "variance", "stddev")
+            and not call.distinct
+            and evaluate_over_lists(binder, cast) is None
+        ):
+            return replace(call, args=(replace(cast, type="DOUBLE"),))
+    return call
 
 
 def _read_level(call: t.FunctionCall, arg: t.Node, of: a.Expr, binder: Binder) -> Aggregate:

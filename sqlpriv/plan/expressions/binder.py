@@ -16,7 +16,7 @@ from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import TableContract, Type, Value
 from sqlpriv.kernel.terms.operations import MAX_SCALE
 from sqlpriv.plan.expressions import columns, functions, operators
-from sqlpriv.plan.expressions.casts import bind_cast
+from sqlpriv.plan.expressions.casts import FLOATS, bind_cast
 from sqlpriv.plan.expressions.facts.conditions import (
     demanded_values,
     excluded_values,
@@ -158,6 +158,8 @@ class Binder:
             shape = infer_shape(expr, self.scope)
         if not isinstance(node, t.Cast):
             return shape
+        if node.type in FLOATS:
+            return replace(shape, sql_type="", stored="FLOAT", scale=None)
         is_text, is_float = shape.sql_type.startswith("ENUM"), shape.stored == "FLOAT"
         return replace(shape, sql_type="", stored="") if is_text or is_float else shape
 
@@ -208,8 +210,13 @@ class Binder:
             coerce_literal(node, Type.BOOLEAN) if isinstance(node, t.Literal) else self.bind(node)
         )
 
-    def bind_together(self, nodes: tuple[t.Node, ...]) -> tuple[a.Expr, ...]:
-        """Returns expressions that are of one type, literals read as the others' type."""
+    def bind_together(self, nodes: tuple[t.Node, ...], compared: str = "") -> tuple[a.Expr, ...]:
+        """Returns expressions that are of one type, literals read as the others' type.
+
+        Args:
+            nodes: The expressions.
+            compared: How they are compared, if they are: then numbers beside FLOATs are FLOATs.
+        """
         constants = [fold_constant(node) or constant_moment(self, node) for node in nodes]
         open_ = [node for node, lit in zip(nodes, constants, strict=True) if lit is None]
         bound = [self.bind(node) for node in open_]
@@ -229,11 +236,12 @@ class Binder:
             )
         rest = iter(bound)
         digits = min((s.scale for s in shapes if s.scale is not None), default=MAX_SCALE)
-        if are_floats(shapes) and any(shape.scale for shape in shapes):
+        if compared in ("=", "<>") and are_floats(shapes) and any(shape.scale for shape in shapes):
             hint = "cast one: x::DOUBLE, or x::DECIMAL(18, 3)"
             raise refuse(nodes[0], "a FLOAT stands beside a DECIMAL, which would be rounded", hint)
         constants = [lit and number_in_quotes(lit, target, digits) for lit in constants]
-        constants = [lit and beside_floats(lit, shapes) for lit in constants]
+        if compared and not any(lit and lit.exponent for lit in constants):
+            constants = [lit and beside_floats(lit, shapes) for lit in constants]
         uuids = any(shape.sql_type == "UUID" for shape in shapes)
         read = coerce_uuid if uuids else coerce_literal
         return tuple(read(lit, target) if lit else next(rest) for lit in constants)
@@ -266,7 +274,7 @@ class Binder:
             case t.InList():
                 return operators.bind_in_list(self, node)
             case t.Between(arg, low, high, negated):
-                whole, least, most = self.bind_together((arg, low, high))
+                whole, least, most = self.bind_together((arg, low, high), "between")
                 whole = operators.with_infinity(self, whole)
                 ends = (a.Call(">=", (whole, least)), a.Call("<=", (whole, most)))
                 both = a.Call("and", ends)

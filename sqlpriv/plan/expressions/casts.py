@@ -84,6 +84,9 @@ def bind_cast(binder: Binder, node: t.Cast) -> a.Expr:
     if target is Type.INTEGER and source is Type.BOOLEAN:
         one, none = a.Lit(1, Type.INTEGER), a.Lit(0, Type.INTEGER)
         return a.Case(((arg, one), (a.Call("not", (arg,)), none)), a.Lit(None, Type.INTEGER))
+    if node.type in FLOATS:
+        message = "the digits that a FLOAT lacks are not cut off for private rows"
+        raise refuse(node, message, "write x::DOUBLE; SUM, AVG and the like take x::FLOAT, too")
     hint = "casts between INTEGER or BIGINT and DOUBLE, and from BOOLEAN, can be used"
     if target is Type.TEXT and source is Type.TIMESTAMP:
         message = "a moment is not written out to its last digit for private rows"
@@ -116,6 +119,7 @@ def _number_in_text(node: t.Cast, text: str, target: Type | None) -> t.Node:
     return t.Literal(value, node.arg.pos)
 
 
+FLOATS = ("FLOAT", "FLOAT4", "REAL")
 _WHOLE = {"INTEGER", "INT", "BIGINT", "HUGEINT", "INT4", "INT8", "INT32", "INT64"}
 
 
@@ -125,7 +129,7 @@ def _cast_type(name: str) -> Type | None:
     types = {
         **dict.fromkeys(_WHOLE, Type.INTEGER),
         **dict.fromkeys(("VARCHAR", "TEXT"), Type.TEXT),
-        **dict.fromkeys(("DOUBLE", "FLOAT8", "FLOAT", "FLOAT4"), Type.REAL),
+        **dict.fromkeys(("DOUBLE", "FLOAT8"), Type.REAL),
         **dict.fromkeys(("BOOLEAN", "BOOL"), Type.BOOLEAN),
         "DATE": Type.DATE,
         "TIME": Type.TIME,

@@ -248,7 +248,7 @@ def _is_text(rest: list[t.Node]) -> bool:
 
 
 def _nullif(binder: Binder, left: t.Node, right: t.Node) -> a.Expr:
-    whole, other = binder.bind_together((left, right))
+    whole, other = binder.bind_together((left, right), "=")
     nothing = a.Lit(None, binder.shape(left, whole).type)
     return a.Case(((a.Call("=", (whole, other)), nothing),), whole)
 

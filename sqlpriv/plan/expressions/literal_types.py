@@ -90,8 +90,8 @@ def coerce_uuid(node: Literal, target: Type) -> a.Lit:
 
 
 def beside_floats(node: Literal, shapes: Sequence[Shape]) -> Literal:
-    """Returns a number beside FLOATs as DuckDB compares it: cast to FLOAT, unless it has an
-    exponent and so is a DOUBLE, or a DOUBLE is among them."""
+    """Returns a number that is compared with FLOATs as DuckDB compares it: cast to FLOAT, unless
+    it has an exponent and so is a DOUBLE, or a DOUBLE is among them."""
     value = node.value
     if node.exponent or not _is_number(value) or not are_floats(shapes):
         return node

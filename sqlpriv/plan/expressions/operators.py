@@ -52,7 +52,7 @@ def bind_operator(binder: Binder, node: t.Unary | t.Binary) -> a.Expr:
         case t.Binary("=" | "<>" | "<" | "<=" | ">" | ">=" as op, left, right):
             if (comparison := bind_duration(binder, node)) is not None:
                 return comparison
-            compared = binder.bind_together((left, right))
+            compared = binder.bind_together((left, right), op)
             return a.Call(op, tuple(with_infinity(binder, side) for side in compared))
         case t.Binary("&" | "|" as op, left, right):
             return a.Call(op, (binder.bind(left), binder.bind(right)))

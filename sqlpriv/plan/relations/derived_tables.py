@@ -27,6 +27,13 @@ from sqlpriv.statements import default_name
 from sqlpriv.statements import tree as t
 
 
+def _type_compared(stored: str, shapes: Sequence[Shape]) -> str:
+    """Returns DuckDB's type of a column; '' of FLOATs that the kernel computes as DOUBLEs, so that
+    they are compared as such."""
+    is_computed = any(shape.stored != stored for shape in shapes)
+    return "" if stored == "FLOAT" and is_computed else stored
+
+
 def project(
     rows: Rows, outputs: Mapping[str, tuple[t.Node, a.Expr]], alias: str, naming: Naming
 ) -> Rows:
@@ -46,7 +53,7 @@ def project(
         ):
             names[n] = expr.name
             continue
-        shape = replace(shape, stored=stored)
+        shape = replace(shape, stored=_type_compared(stored, [shape]))
         new = naming.free_name(f"{alias.lower()}.{n}" if alias else n)
         if (demanded := rows.binder.listed.get(expr)) is not None and shape.values is None:
             shape = replace(shape, values=demanded, nullable=False)
@@ -134,7 +141,8 @@ def unite(parts: Sequence[Rows], alias: str, place: t.Source, naming: Naming) ->
     scope: dict[str, Shape] = {}
     for i, new in enumerate(names.values()):
         shapes = [rows.binder.scope[c[i].lower()] for rows, c in zip(parts, columns, strict=True)]
-        stored = common_type([s for s in shapes if s.values != (None,)])
+        typed = [s for s in shapes if s.values != (None,)]
+        stored = _type_compared(common_type(typed), typed)
         scope[new] = replace(union_of(shapes), stored=stored)
     exprs = [
         (

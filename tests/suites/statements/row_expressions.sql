@@ -23,4 +23,4 @@ SELECT COUNT(*) AS n FROM odd WHERE u1 IN (u2, 3);
 SELECT COUNT(*) AS n FROM odd WHERE coalesce(neg, 0) NOT IN (rate, u1 + 1, NULL, 4);
 SELECT COUNT(*) AS n FROM odd WHERE d IN (ts::DATE, DATE '1970-01-03') OR s IN (upper(s), 'a');
 SELECT COUNT(*) AS n FROM odd WHERE d + INTERVAL (-3) DAY < DATE '1970-01-01';
-SELECT AVG(income::FLOAT) AS i, COUNT(*) AS n FROM people WHERE CAST(income AS REAL) > 1;
+SELECT AVG(income::FLOAT) AS i, COUNT(*) AS n FROM people WHERE income > 1;

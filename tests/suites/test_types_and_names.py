@@ -65,6 +65,12 @@ def plain() -> Iterator[duckdb.DuckDBPyConnection]:
         "SELECT AVG(COLUMNS('age|hours')) FROM people",
         "SELECT AVG(COLUMNS('age|hours')) FROM people UNION ALL SELECT 1, 2",
         "SELECT round(AVG(COLUMNS(['age', 'hours'])), 1) FROM people",
+        "SELECT EXISTS (SELECT DISTINCT age FROM people)",
+        "SELECT EXISTS (SELECT DISTINCT age FROM people), COUNT(*) FROM people",
+        "(SELECT (SELECT DISTINCT COUNT(*) FROM people))",
+        "SELECT DISTINCT (SELECT COUNT(*) FROM people) + 1, (SELECT ALL AVG(age) FROM people)",
+        "SELECT source, SUM(COUNT(*)) OVER w / AVG(COUNT(*)) OVER (w ROWS 1 PRECEDING) FROM events "
+        "GROUP BY source WINDOW w AS (ORDER BY source)",
         "(SELECT NOT employed, round(AVG(AGE), 1) FROM people GROUP BY 1)",
     ],
 )

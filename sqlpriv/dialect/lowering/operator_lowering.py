@@ -106,6 +106,13 @@ def lower_paren(lowering: NodeLowering, node: Glot) -> t.Node:
     return lowering.expression(node.this)
 
 
+def _is_empty_array(lowering: NodeLowering, left: t.Node) -> bool:
+    """Returns whether `[]` stands behind the first IN of nothing: sqlglot reads it as `()`."""
+    words = [token.upper for token in lowering.tokens[lowering.index_of(left.pos) :]]
+    threes = zip(words, words[1:], words[2:], strict=False)
+    return next((two == "[" for one, two, end in threes if one == "IN" and end in ")]"), False)
+
+
 def lower_unary(lowering: NodeLowering, node: Glot) -> t.Node:
     is_minus = isinstance(node, exp.Neg)
     _check_grouping(lowering, node, SIGN if is_minus else NOT)
@@ -233,6 +240,8 @@ def lower_in(lowering: NodeLowering, node: Glot) -> t.Node:
         left = lowering.expression(node.this)
     if query is None:
         items = tuple(map(fold_cast, lowering.expressions(values)))
+        if not items and _is_empty_array(lowering, left):
+            return t.Literal(False, left.pos)  # of NULL, too
         return t.InList(left, items, pos=left.pos)
     lowering.check_arguments(query, ("this",))
     drop_distinct(query.this)

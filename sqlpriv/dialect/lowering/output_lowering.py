@@ -15,6 +15,8 @@ from sqlpriv.errors import Refused
 from sqlpriv.statements import default_name
 from sqlpriv.statements.tree import Item, Name
 
+_BEFORE_OUTPUTS = ("SELECT", "DISTINCT", "ALL", ",", ")")
+
 
 def lower_outputs(
     nodes: NodeLowering, outputs: Sequence[Glot], stars: bool, select: Token
@@ -75,14 +77,17 @@ def _item(nodes: NodeLowering, node: Glot) -> Item:
 
 def text_of_output(output: Glot, tokens: Sequence[Token], text: str) -> str:
     """Returns an output as the user wrote it; '' where brackets do not tell where it ends."""
-    starts = (part.meta["start"] for part in output.walk() if "start" in part.meta)
-    first = bisect_left(tokens, min(starts, default=0), key=lambda token: token.start)
-    holds_query = output.find(exp.Query) is not None
-    while first and tokens[first - 1].upper not in ("DISTINCT", "ALL", ",", ")"):
-        is_inside = holds_query and tokens[first - 2].upper == "("
-        if tokens[first - 1].upper == "SELECT" and not is_inside:
-            break
+    places = [part for part in output.walk() if "start" in part.meta]
+    part = min(places, key=lambda place: place.meta["start"], default=output)
+    first = bisect_left(tokens, part.meta.get("start", 0), key=lambda token: token.start)
+    inside = 0  # queries within the output whose SELECT stands before
+    while part is not output and part.parent is not None:
+        part = part.parent
+        inside += isinstance(part, exp.Select)
+    while first and (inside or tokens[first - 1].upper not in _BEFORE_OUTPUTS):
         first -= 1
+        is_first = tokens[first].upper == "FROM" and tokens[first - 1].upper == "("
+        inside -= is_first or tokens[first].upper == "SELECT"
     last = depth = 0
     for last in range(first, len(tokens)):
         word = tokens[last].upper

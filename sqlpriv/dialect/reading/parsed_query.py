@@ -172,8 +172,21 @@ def _as_duckdb_reads(tree: exp.Expr, c: TokenCursor) -> exp.Expr:
             continue  # DuckDB names each of the columns
         if before != after or not isinstance(after, exp.Alias | exp.Column | exp.Star):
             text = text_of_output(before, c.tokens, c.text) if is_duckdbs else ""
-            after.meta[SHOWN_NAME] = name_of_text(text) or duckdb_name(before)
+            named = _with_windows(before, after.parent_select)
+            after.meta[SHOWN_NAME] = name_of_text(text) or duckdb_name(named)
     return tree
+
+
+def _with_windows(output: exp.Expr, select: exp.Select | None) -> exp.Expr:
+    """Returns an output with `OVER w` as WINDOW has it, which DuckDB shows."""
+    windows = (select and select.args.get("windows")) or ()
+    named = {window.name.lower(): window.copy() for window in windows}
+    for call in output.find_all(exp.Window):
+        if (window := named.get(call.alias.lower())) is not None:
+            parts = {name: part for name, part in window.args.items() if name != "this"}
+            for name, part in {**parts, **call.args, "alias": None}.items():
+                call.set(name, part or parts.get(name))
+    return output
 
 
 def _with_pivot_inside(glots: Sequence[GlotToken]) -> Sequence[GlotToken]:

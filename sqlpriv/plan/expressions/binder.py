@@ -274,8 +274,8 @@ class Binder:
             case t.InList():
                 return operators.bind_in_list(self, node)
             case t.Between(arg, low, high, negated):
-                whole, least, most = self.bind_together((arg, low, high), "between")
-                whole = operators.with_infinity(self, whole)
+                together = self.bind_together((arg, low, high), "between")
+                whole, least, most = (operators.with_infinity(self, x) for x in together)
                 ends = (a.Call(">=", (whole, least)), a.Call("<=", (whole, most)))
                 both = a.Call("and", ends)
                 return operators.negate_if(both, negated)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from functools import reduce
 from typing import TYPE_CHECKING
 
 from sqlpriv.kernel.terms import algebra as a
@@ -24,7 +23,7 @@ from sqlpriv.plan.expressions.literal_types import (
 from sqlpriv.plan.expressions.moment_functions import bind_duration, days_between
 from sqlpriv.plan.expressions.row_functions import function_hint
 from sqlpriv.statements import tree as t
-from sqlpriv.statements.traverse import fold_constant
+from sqlpriv.statements.traverse import fold_constant, join_terms
 
 if TYPE_CHECKING:
     from sqlpriv.plan.expressions.binder import Binder
@@ -89,8 +88,9 @@ def _bind_arithmetic(binder: Binder, op: str, nodes: tuple[t.Node, t.Node]) -> a
 def with_infinity(binder: Binder, side: a.Expr) -> a.Expr:
     """Returns a side of a comparison; of a quotient whose divisor may be 0 the largest double then.
 
-    DuckDB compares infinity there, and of 0 / 0 NaN, which is above all. The kernel has NULL. Below
-    -1.8e308, where the dividend is negative, is minus infinity.
+    DuckDB compares infinity there, and of 0 / 0 NaN, which is above all: here both are the largest
+    double, and the lowest where the dividend is negative. The kernel has NULL, which a quotient
+    stays that stands inside another function, is a value, or a column of a derived table.
     """
     if not (isinstance(side, a.Call) and side.op == "/"):
         return side
@@ -129,24 +129,30 @@ def bind_in_list(binder: Binder, node: t.InList) -> a.Expr:
     """Returns x IN (…): literals are read as values of the type of x, and of any other value it is
     asked whether x equals it."""
     folded = [(item, fold_constant(item)) for item in node.items]
-    equals = [
-        binder.bind(t.Binary("=", node.arg, item, item.pos))
-        for item, literal in folded
-        if not literal
-    ]
+    others = [item for item, literal in folded if literal is None]
     items = [literal for _, literal in folded if literal]
-    tests = [*([_bind_literal_list(binder, node.arg, items)] if items else []), *equals]
-    return negate_if(reduce(lambda one, other: a.Call("or", (one, other)), tests), node.negated)
+    tests: list[t.Node] = [t.Binary("=", node.arg, item, item.pos) for item in others]
+    if not folded:  # false, and NULL where x is
+        tests = [t.Binary("<>", node.arg, node.arg, node.pos)]
+    shapes = [binder.shape(item, binder.bind(item)) for item in others]
+    among = [_bind_literal_list(binder, node.arg, items, shapes)] if items else []
+    equal = flatten("or", binder.bind(join_terms("or", tests))) if tests else ()
+    parts = (*among, *equal)
+    return negate_if(a.Call("or", parts) if len(parts) > 1 else parts[0], node.negated)
 
 
-def _bind_literal_list(binder: Binder, node: t.Node, items: Sequence[t.Literal]) -> a.Expr:
+def _bind_literal_list(
+    binder: Binder, node: t.Node, items: Sequence[t.Literal], others: Sequence[Shape]
+) -> a.Expr:
+    """Returns whether a value is one of literals, which DuckDB casts to the type of all that are
+    listed; `others` are the shapes of the rest."""
     arg = with_infinity(binder, binder.bind(node))
     shape = binder.shape(node, arg)
     read = coerce_uuid if shape.sql_type == "UUID" else coerce_literal
     digits = MAX_SCALE if shape.scale is None else shape.scale
     quoted = [number_in_quotes(item, shape.type, digits) for item in items]
     if not any(item.exponent for item in items):
-        quoted = [beside_floats(item, [shape]) for item in quoted]
+        quoted = [beside_floats(item, [shape, *others]) for item in quoted]
     present = [item for item in quoted if item.value is not None]
     values = dict.fromkeys(read(item, shape.type).value for item in present)
     expr: a.Expr = a.In(arg, tuple(values)) if values else a.Lit(None, Type.BOOLEAN)

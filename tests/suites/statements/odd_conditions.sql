@@ -67,3 +67,11 @@ SELECT round(rate, 1) AS r, COUNT(*) AS n, SUM(neg) AS s FROM odd WHERE rate IS 
 SELECT rate::DECIMAL(4, 1) AS r, COUNT(*) AS n FROM odd WHERE rate IS NOT NULL GROUP BY r HAVING COUNT(*) > 0;
 SELECT SUM(round(amount, 1)) AS s, COUNT(*) FILTER (WHERE round(amount, 1) = -1.3) AS n FROM events;
 SELECT SUM(x) AS s FROM (SELECT person, round(SUM(amount), 1) AS x FROM events GROUP BY person) AS t;
+SELECT COUNT(*) AS n FROM odd WHERE neg IN ();
+SELECT COUNT(*) AS n, COUNT(*) FILTER (WHERE (neg IN ()) IS NULL) AS m FROM odd WHERE NULLIF(neg, 0) NOT IN ();
+SELECT COUNT(*) AS n, COUNT(*) FILTER (WHERE (neg IN []) IS NULL) AS m FROM odd WHERE NULLIF(neg, 0) NOT IN [];
+SELECT COUNT(*) AS n FROM odd WHERE f4 IN (neg::DOUBLE, 1.142857142857142);
+SELECT COUNT(*) AS n FROM odd WHERE f4 NOT IN (neg, 1.142857142857142, NULL);
+SELECT COUNT(*) AS n FROM odd WHERE 5 BETWEEN neg AND u2 / u1;
+SELECT COUNT(*) AS n FROM odd WHERE 5 NOT BETWEEN neg / u1 AND u2;
+SELECT COUNT(*) AS n FROM odd WHERE 5 IN (neg / u1, u2 / u1, 3);

@@ -38,12 +38,12 @@ def with_existence_counted(root: exp.Expr, tables: StoredTables) -> None:
             continue
         if not (_is_of_itself(query) and _gives_rows(query)):
             continue
-        if not any(map(tables.reads_private, sources_of(around))):
-            test = _count_test(query)
+        of_public = not any(map(tables.reads_private, sources_of(around)))
+        if of_public or all(map(is_stored_table, (*sources_of(around), *_sources_inside(query)))):
+            # columns around the excess have their tables' names
+            test = _count_test(query) if of_public else exp.paren(_excess(query))
             test.meta.update(node.meta)
             node.replace(test)
-        elif all(map(is_stored_table, (*sources_of(around), *_sources_inside(query)))):
-            node.replace(exp.paren(_excess(query)))  # columns around it have their tables' names
 
 
 def _sources_inside(query: exp.Select) -> list[exp.Expr]:

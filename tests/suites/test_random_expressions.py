@@ -1,5 +1,7 @@
 """Random statements are answered as DuckDB answers them, but for the noise, or they are refused.
 
+The types of columns are DuckDB's, too.
+
 Two things differ on purpose: a level that a list has and no row is listed with its count, and a
 figure of few rows may be NULL, since the noised count decides whether anything is known of it.
 """
@@ -65,7 +67,7 @@ def check_seed(seed: int, session: Session, plain: duckdb.DuckDBPyConnection) ->
     """Asks both; returns "alike", or who refuses."""
     statement = random_statement(seed)
     try:
-        expected = plain.execute(statement.text).fetchall()
+        rows = plain.sql(statement.text).to_arrow_table()
     except duckdb.Error:
         return "refused by DuckDB"
     try:
@@ -73,8 +75,13 @@ def check_seed(seed: int, session: Session, plain: duckdb.DuckDBPyConnection) ->
     except Error:
         return "refused"
     assert table is not None
-    ours = [tuple(row) for row in zip(*(c.to_pylist() for c in table.columns), strict=True)]
+    ours, expected = (
+        [tuple(row) for row in zip(*(c.to_pylist() for c in side.columns), strict=True)]
+        for side in (table, rows)
+    )
     assert not differs(statement, ours, expected), f"seed {seed}: {statement.text}"
+    types = [[str(field.type) for field in side.schema] for side in (table, rows)]
+    assert types[0] == types[1], f"seed {seed}: types {types}: {statement.text}"
     return "alike"
 
 
@@ -105,5 +112,13 @@ def test_twin_another_rounding_is_noticed(
     """A break: DuckDB's macro in the place of its function rounds as sqlpriv does not."""
     plain.execute("CREATE TEMP MACRO abs(x) AS greatest(x, -x - 1)")
     with pytest.raises(AssertionError, match="seed"):
+        check_many(session, plain)
+    plain.execute("DROP MACRO abs")
+
+
+def test_twin_another_type_is_noticed(session: Session, plain: duckdb.DuckDBPyConnection) -> None:
+    """A break: DuckDB's macro in the place of its function gives the same value as a DOUBLE."""
+    plain.execute("CREATE TEMP MACRO abs(x) AS greatest(x, -x)::DOUBLE")
+    with pytest.raises(AssertionError, match="types"):
         check_many(session, plain)
     plain.execute("DROP MACRO abs")

@@ -56,39 +56,6 @@ def test_a_catalog_is_made_anew_where_a_table_is_declared_otherwise(tmp_path, mo
         assert looks.catalog() is not declared  # whose rows may be others by now
 
 
-def test_a_catalog_is_kept_for_the_next_connection_of_the_same_login(tmp_path):
-    """Pools of BI tools connect for each look, and to make a catalog takes 150 ms of work."""
-    vault = tmp_path / "kept.duckdb"
-    with Session(vault, role="owner") as owner:
-        owner.execute(SETUP)
-
-    def look(principal, preview=False):
-        with (
-            Session(vault, principal=principal) as session,
-            closing(CatalogLooks(session, {})) as looks,
-        ):
-            rows = looks.query("SELECT relname, current_user FROM pg_class", []).to_pylist()
-            assert {row["current_user"] for row in rows} == {principal}
-            assert ("more" in {row["relname"] for row in rows}) == has_more
-            if preview:
-                looks.catalog().fill_preview("visits", pa.table({"person_id": [1]}))
-            return looks.catalog()
-
-    has_more = False
-    first = look("ada")
-    assert look("bob") is not first
-    assert look("ada", preview=True) is first
-    second = look("ada")  # synthetic rows are in the first one
-    assert second is not first
-    with Session(vault, role="owner") as owner:
-        owner.execute("CREATE TABLE more (x INT)")
-        has_more = True
-        owner.execute("ALTER TABLE more SET PUBLIC")
-    third = look("ada")
-    assert third is not second
-    assert look("ada") is third
-
-
 LOOKS = {
     # a function's argument has the name of a column that the function itself looks at
     "SELECT conname, pg_get_constraintdef(oid, true) FROM pg_constraint ORDER BY conname": [

@@ -41,7 +41,6 @@ _OF_DUCKDB = re.compile(r"(duckdb|pragma|read|parquet|sniff)_\w+|query|query_tab
 """Functions and views of DuckDB alone, some of which tell where the server keeps its files."""
 _NO_FUNCTION = re.compile(r'Invalid Input Error: (function ".*" (does not exist|has no .*))')
 """What the macro to_regproc says of a name, as psql's `\\sf` asks for one."""
-MadeOf = tuple[tuple[str, str], CatalogFacts]
 _NAMESPACES = [(11, "pg_catalog", 10), (2200, "public", 10), (13_000, "information_schema", 10)]
 
 
@@ -55,8 +54,7 @@ class CatalogDatabase:
     """
 
     def __init__(self, session: Session, facts: CatalogFacts, settings: Mapping[str, str]) -> None:
-        self._session: Session | None = session
-        self._names, self._settings = _names_in(session), settings
+        self._session, self._settings = session, settings
         self.facts = facts
         config: dict[str, Any] = {**NO_EXTENSIONS, **_LIMITS}
         self._engine = open_engine(config=config)
@@ -87,10 +85,8 @@ class CatalogDatabase:
         words = tokens(sql)
         if name := next((t.name for t in words if _OF_DUCKDB.fullmatch(t.name)), ""):
             raise SqlStateError("42883", f"function or view {name} does not exist")
-        principal, _ = self._names
-        text = to_duckdb(sql, principal)
+        text = to_duckdb(sql, self._session.principal)
         engine = self._tables if of_tables else self._engine
-        assert self._session is not None
         try:
             with self._session.interruptible(engine):
                 relation = bind_query(engine, text, list(parameters))
@@ -111,15 +107,6 @@ class CatalogDatabase:
         if facts is not self.facts and not self._previews and facts == self.facts:
             self.facts = facts
         return facts is self.facts
-
-    def leave(self) -> MadeOf | None:
-        """Has it be nobody's; returns what it is made of, None where it holds synthetic rows."""
-        self._session = None
-        return None if self._previews else (self._names, self.facts)
-
-    def give_to(self, session: Session) -> None:
-        """Makes it a session's, that of another connection, for which `made_of` says the same."""
-        self._session = session
 
     def has_preview(self, table: str) -> bool:
         """Tells whether a private table's place holds synthetic rows."""
@@ -160,9 +147,8 @@ class CatalogDatabase:
         run("SET integer_division = true")  # as PostgreSQL divides: 7/2 is 3
         # clients that name no order expect a table's columns in theirs, also behind a join
         run("SET disabled_optimizers = 'build_side_probe_side'")
-        principal, database = self._names
-        run(f"SET VARIABLE principal = {literal(principal)}")
-        run(f"SET VARIABLE database = {literal(database)}")
+        run(f"SET VARIABLE principal = {literal(self._session.principal)}")
+        run(f"SET VARIABLE database = {literal(self._session.vault.stem)}")
         oids = self._create_tables()
         run("SET search_path = 'pgcat'")
         self._create_types()
@@ -263,16 +249,6 @@ class CatalogDatabase:
             marks = ", ".join([f"({', '.join('?' * len(rows[0]))})"] * len(rows))
             values = [value for row in rows for value in row]
             self._engine.execute(f"INSERT INTO pgcat.{target} VALUES {marks}", values)
-
-
-def made_of(session: Session, facts: CatalogFacts) -> MadeOf:
-    """Returns what a session's catalog is made of: names of who asks and of the database, facts."""
-    return _names_in(session), facts
-
-
-def _names_in(session: Session) -> tuple[str, str]:
-    """Returns the names of a session that its catalog tells: of who asks, and of the database."""
-    return session.principal, session.vault.stem
 
 
 def _known_type(name: str) -> str:

@@ -15,7 +15,7 @@ from sqlpriv.interfaces.server.postgresql.catalog.catalog_facts import (
     catalog_facts,
     private_tables,
 )
-from sqlpriv.interfaces.server.postgresql.catalog.pg_catalog import CatalogDatabase, made_of
+from sqlpriv.interfaces.server.postgresql.catalog.pg_catalog import CatalogDatabase
 from sqlpriv.interfaces.server.postgresql.encoding.type_numbers import IS_OID
 from sqlpriv.interfaces.server.postgresql.reading.catalog_text import VALUE_CALLS
 from sqlpriv.interfaces.server.postgresql.reading.sql_scan import StatementScan
@@ -28,14 +28,10 @@ from sqlpriv.interfaces.server.postgresql.statements.output_names import (
 from sqlpriv.session.session import Session
 from sqlpriv.session.session_like import reading_duckdb
 from sqlpriv.statements import quote_name
-from sqlpriv.system.idle_engines import IdleEngines
 
 _CATALOG_SECONDS = 10.0
 """After how long the facts that a catalog is made of are read again: another connection may have
 declared something meanwhile."""
-_KEPT = IdleEngines[CatalogDatabase](most=4)
-"""For logins that come again, as BI tools' pools do for every look: to make a catalog takes 150 ms
-of processor time."""
 _PREVIEW_ROWS = 1_000
 """Rows of a synthetic table that previews of a private one may show."""
 
@@ -67,13 +63,10 @@ class CatalogLooks:
     _read_at: float = 0.0
 
     def close(self) -> None:
-        """Lets go of the catalog, which is kept for another connection."""
-        catalog, self._catalog = self._catalog, None
-        if catalog is not None:
-            if parts := catalog.leave():
-                _KEPT.keep(catalog, parts)
-            else:
-                catalog.close()
+        """Closes the catalog."""
+        if self._catalog is not None:
+            self._catalog.close()
+            self._catalog = None
 
     def forget(self) -> None:
         """Has everything read anew at the next look: a statement may have changed it."""
@@ -129,10 +122,7 @@ class CatalogLooks:
         """Returns the catalog; a new one where the facts that it is made of are others by now."""
         facts = self.facts()
         if self._catalog is None or not self._catalog.is_of(facts):
-            kept = _KEPT.take(made_of(self.session, facts))
-            if kept is not None:
-                kept.give_to(self.session)
-            fresh = kept or CatalogDatabase(self.session, facts, SETTINGS)
+            fresh = CatalogDatabase(self.session, facts, SETTINGS)
             self.close()
             self._catalog = fresh
         return self._catalog

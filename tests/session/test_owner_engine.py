@@ -84,6 +84,31 @@ def test_what_an_owner_sets_lasts_until_the_vault_is_let_go(owner, statement, mo
         owner.run("SELECT x FROM lent")
 
 
+def test_a_query_leaves_nothing_for_the_next_owner(owner, tmp_path, monkeypatch):
+    """A log went on and told the next owner's statements; a seed was theirs, too."""
+    monkeypatch.setattr(quiet_engine, "_IDLE", IdleEngines(2))
+    other = OwnerEngine(tmp_path / "others.duckdb")
+    other.release()
+    texts = "SELECT count(*) FROM duckdb_logs"
+    settings = "SELECT name, value FROM duckdb_settings() WHERE NOT contains(name, 'directory')"
+    fresh = other.read_rows(settings)
+    other.release()
+    drawn = []
+    for _ in range(2):
+        owner.run("SELECT setseed(0.5)")
+        owner.run(f"SELECT * FROM enable_profiling(save_location = '{tmp_path / 'profile.txt'}')")
+        owner.run("SELECT * FROM enable_logging('QueryLog')")
+        owner.run("SELECT 1")
+        assert owner.read_rows(texts) != [(0,)]
+        owner.release()
+        assert len(quiet_engine._IDLE) == 1
+        assert other.read_rows(texts) == [(0,)]
+        drawn += other.read_rows("SELECT random()")
+        assert other.read_rows(settings) == fresh
+        other.release()
+    assert drawn[0] != drawn[1]
+
+
 def test_a_transaction_is_of_one_engine(owner):
     owner.run("BEGIN")
     owner.run("INSERT INTO people VALUES (10)")

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from glob import escape
 from pathlib import Path
+from random import SystemRandom
 from shutil import rmtree
 from typing import Any
 
@@ -28,12 +29,16 @@ _TRANSACTION = re.compile(r"\s*(begin|start|commit|end|rollback|abort)\b", re.IG
 _RENAMES = re.compile(r"\s*(alter|import|explain)\b", re.IGNORECASE)
 """How statements begin that may rename by themselves."""
 _ON_TABLES = re.compile(
-    r"\s*(create\s+(or\s+replace\s+)?(table|view|type|sequence|schema|(unique\s+)?index)|alter|drop|insert|update|delete|merge|copy"
-    r"|comment|select|from|values|with|show|describe)\b(?!.*\bmemory\b)",
+    r"\s*(create\s+(or\s+replace\s+)?(table|view|type|sequence|schema|(unique\s+)?index)|alter|drop"
+    r"|insert|update|delete|merge|copy|comment|select|from|values|with|show|describe)\b(?!.*\bmemory\b)",
     re.IGNORECASE | re.DOTALL,
 )
 """Statements after which an engine is as it was, but for what the vault holds: a setting, a
-secret, an attached database or a table of the engine's own database `memory` would stay."""
+secret, an attached database or a table of the engine's own database `memory` would stay. What
+functions in a SELECT may set, a log, a profile and a seed, `_END_WHAT_FUNCTIONS_SET` ends."""
+_END_WHAT_FUNCTIONS_SET = """CALL disable_logging(); CALL truncate_duckdb_logs();
+RESET GLOBAL enabled_log_types; RESET GLOBAL logging_mode; RESET GLOBAL logging_level;
+CALL disable_profiling(); RESET profiling_output; SELECT setseed(?)"""
 _DEPENDENTS = """SELECT table_name, referenced_table, NULL FROM duckdb_constraints()
 WHERE database_name = $1 AND constraint_type = 'FOREIGN KEY'
 UNION ALL SELECT table_name, table_name, index_name FROM duckdb_indexes() WHERE database_name = $1
@@ -296,6 +301,7 @@ class OwnerEngine:
         if self._reusable:
             with suppress(duckdb.Error):  # an engine that has spilled keeps its folder
                 engine.execute(f"USE memory; DETACH {name(self._database)}; RESET temp_directory")
+                engine.execute(_END_WHAT_FUNCTIONS_SET, [SystemRandom().uniform(-1, 1)])
                 keep_idle_engine(engine)
                 return
         engine.close()

@@ -4,6 +4,7 @@ import pytest
 
 import sqlpriv
 from sqlpriv.session.commands import information_schema
+from sqlpriv.session.session import Session
 from sqlpriv.statements import commands as cmd
 
 VAULT = """
@@ -214,3 +215,15 @@ def test_a_private_table_of_a_views_name_stays_private(tmp_path, name):
             except sqlpriv.Error as error:
                 answer = str(error)
             assert "4711" not in answer
+
+
+def test_who_asks_next_has_no_random_numbers_of_who_asked_before(tmp_path):
+    vault = tmp_path / "people.duckdb"
+    sqlpriv.connect(vault, role="owner").close()
+    drawn = []
+    for text in ("setseed(0.1)", "random()") * 2:
+        with Session(vault) as session:
+            table = session.execute(f"SELECT {text} AS x FROM duckdb_schemas() LIMIT 1").table
+            drawn += table.column("x").to_pylist()
+    assert drawn[0] is drawn[2] is None
+    assert drawn[1] != drawn[3]

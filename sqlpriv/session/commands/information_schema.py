@@ -109,10 +109,13 @@ def query(access: Access, plain: cmd.Plain) -> pa.Table:
     """
     definitions = tuple(_definitions(access.tables.contracts()))
     try:
-        with _engine_with(definitions, access.store) as engine:
+        with _engine_with(definitions, access.store) as engine, engine.cursor() as cursor:
             if access.tables.hides_tables():
                 _empty_released_tables(engine, access.comments())
-            return read_whole(engine.sql(plain.text, params=plain.parameters or None))
+            ((database,),) = engine.execute("SELECT current_database()").fetchall()
+            cursor.execute(f"USE {name(database)}")
+            # a connection of its own: setseed() would have the next one's random() be the same
+            return read_whole(cursor.sql(plain.text, params=plain.parameters or None))
     except duckdb.Error as error:
         raise ProgrammingError(str(error)) from None
 

@@ -1,11 +1,23 @@
 """A small vault of generated people, declared and under a budget."""
 
+import os
+import resource
+
 import pyarrow.parquet as pq
 import pytest
 from support.places import copy_vault
 
 import sqlpriv
 from sqlpriv.interfaces.cli import demo, demo_people
+
+
+@pytest.fixture(autouse=True)
+def memory_as_before():
+    """What `serve` sets is of its process, and some tests run it in their own."""
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    yield
+    resource.setrlimit(resource.RLIMIT_DATA, before)
+    os.environ.pop("SLURM_MEM_PER_NODE", None)
 
 
 @pytest.fixture(scope="session")

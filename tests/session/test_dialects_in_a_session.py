@@ -217,7 +217,7 @@ def test_twin_a_sum_of_counts_is_whole_in_other_dialects(people):
     [
         ("postgres", "COUNT(*) / 7, AVG(age) / 2", ["(count_star() / 7)", "(avg(age) / 2)"]),
         ("postgres", "COUNT(*) / 7, SUM(COUNT(*)) OVER ()", ["(count_star() / 7)", None]),
-        ("mysql", "IFNULL(COUNT(*), 7)", ["ifnull(count_star(), 7)"]),
+        ("mysql", "IFNULL(COUNT(*), 7)", ["COALESCE(count_star(), 7)"]),
         ("bigquery", "SAFE_DIVIDE(COUNT(*), 7) AS q", ["q"]),
         ("bigquery", "COUNTIF(age > 5)", ["countif((age > 5))"]),
     ],

@@ -67,12 +67,12 @@ def test_an_answer_over_listed_keys_says_none(session: Session) -> None:
     [
         ("side", "side"),
         ("side // 2 AS half", "half"),
-        ("side // 2", "side // 2"),
+        ("side // 2", "(side // 2)"),
         ('side AS "of: it"', "of: it"),
         ("side AS id", "id"),
     ],
 )
-def test_keys_of_a_divided_query_have_the_names_that_were_written(
+def test_keys_of_a_divided_query_are_called_as_their_columns(
     open_keys: Session, keys: str, name: str
 ) -> None:
     """It said `key0`, which nobody wrote."""

@@ -169,12 +169,16 @@ def lower_interval(lowering: NodeLowering, node: Glot) -> t.Node:
     at, size, unit = lowering.index(node), node.this, node.args.get("unit")
     if lowering.tokens[at].kind is Kind.END or lowering.tokens[at].upper == "INTERVAL":
         at = min(lowering.ahead(0, "INTERVAL") + 1, len(lowering.tokens) - 1)
-    is_plain = size is None or isinstance(size, exp.Literal)
-    number = None if is_plain else fold_constant(lowering.expression(size))
-    text = str(number.value) if number else ""
-    text = str(size.this) if is_plain and size else text
-    token = lowering.tokens[at]
+    text, token = _size_text(lowering, size), lowering.tokens[at]
     return t.Span(*interval(text, unit.name if unit else "", token), pos=token.pos)
+
+
+def _size_text(lowering: NodeLowering, size: Glot | None) -> str:
+    """Returns the number behind INTERVAL, or the text of numbers and units; '' of anything else."""
+    if size is None or isinstance(size, exp.Literal):
+        return str(size.this) if size else ""
+    number = fold_constant(lowering.expression(size))
+    return str(number.value) if number else ""
 
 
 PATTERNS: dict[type[Glot], str] = {

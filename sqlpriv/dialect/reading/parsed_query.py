@@ -170,10 +170,10 @@ def _as_duckdb_reads(tree: exp.Expr, c: TokenCursor) -> exp.Expr:
     for before, after in zip(written, _outputs(tree), strict=False):
         if any(function_name(part) == "columns" for part in before.walk()):
             continue  # DuckDB names each of the columns
-        text = text_of_output(before, c.tokens, c.text) if is_duckdbs else ""
-        if "contribution_bounds" in text.lower():
-            continue  # bounds are no part of a name
+        if before.find(exp.Kwarg) is not None:
+            continue  # bounds of contributions are no part of a name
         if before != after or not isinstance(after, exp.Alias | exp.Column | exp.Star):
+            text = text_of_output(before, c.tokens, c.text) if is_duckdbs else ""
             named = _with_windows(before, after.parent_select)
             after.meta[SHOWN_NAME] = name_of_text(text) or duckdb_name(named)
     return tree

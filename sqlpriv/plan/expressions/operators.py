@@ -134,25 +134,25 @@ def bind_in_list(binder: Binder, node: t.InList) -> a.Expr:
     tests: list[t.Node] = [t.Binary("=", node.arg, item, item.pos) for item in others]
     if not folded:  # false, and NULL where x is
         tests = [t.Binary("<>", node.arg, node.arg, node.pos)]
-    shapes = [binder.shape(item, binder.bind(item)) for item in others]
-    among = [_bind_literal_list(binder, node.arg, items, shapes)] if items else []
+    among = [_bind_literal_list(binder, node.arg, items, others)] if items else []
     equal = flatten("or", binder.bind(join_terms("or", tests))) if tests else ()
     parts = (*among, *equal)
     return negate_if(a.Call("or", parts) if len(parts) > 1 else parts[0], node.negated)
 
 
 def _bind_literal_list(
-    binder: Binder, node: t.Node, items: Sequence[t.Literal], others: Sequence[Shape]
+    binder: Binder, node: t.Node, items: Sequence[t.Literal], others: Sequence[t.Node]
 ) -> a.Expr:
     """Returns whether a value is one of literals, which DuckDB casts to the type of all that are
-    listed; `others` are the shapes of the rest."""
+    listed; `others` are the rest."""
     arg = with_infinity(binder, binder.bind(node))
     shape = binder.shape(node, arg)
     read = coerce_uuid if shape.sql_type == "UUID" else coerce_literal
     digits = MAX_SCALE if shape.scale is None else shape.scale
     quoted = [number_in_quotes(item, shape.type, digits) for item in items]
     if not any(item.exponent for item in items):
-        quoted = [beside_floats(item, [shape, *others]) for item in quoted]
+        shapes = [shape, *(binder.shape(other, binder.bind(other)) for other in others)]
+        quoted = [beside_floats(item, shapes) for item in quoted]
     present = [item for item in quoted if item.value is not None]
     values = dict.fromkeys(read(item, shape.type).value for item in present)
     expr: a.Expr = a.In(arg, tuple(values)) if values else a.Lit(None, Type.BOOLEAN)

@@ -75,12 +75,14 @@ class Restless(remote_session.RemoteSession):
 
 
 def start_server(vault):
-    """Returns a process of `sqlpriv serve`, and its ports of Flight SQL and PostgreSQL."""
+    """Returns a process of `sqlpriv serve`, and its ports of Flight SQL and PostgreSQL.
+
+    Its stderr stays open: the server says more than its ports, and ends where nobody can read it.
+    """
     listen = ["--listen", "grpc://127.0.0.1:0", "--postgresql", "127.0.0.1:0", "--exact-times"]
     command = [sys.executable, "-m", "sqlpriv", "serve", str(vault), *listen]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    with process.stderr:
-        lines = process.stderr.readline() + process.stderr.readline()
+    lines = process.stderr.readline() + process.stderr.readline()
     ports = re.search(r"grpc://127\.0\.0\.1:(\d+).*-p (\d+) ", lines, re.DOTALL)
     assert ports, lines
     return process, int(ports[1]), int(ports[2])
@@ -114,6 +116,7 @@ def pair(server, tmp_path_factory):
         served = [start_server(vault) for vault in (first, second)]
         processes = [process for process, *_ in served]
         for process in processes:
+            stack.callback(process.stderr.close)
             stack.callback(process.wait, 60)
             stack.callback(process.terminate)
         balancers = [RoundRobin([each[i] for each in served]) for i in (1, 2)]

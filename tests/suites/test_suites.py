@@ -392,3 +392,12 @@ def test_a_list_of_rows_of_other_units_is_refused(session: Session) -> None:
         with pytest.raises(Refused):
             session.execute(f"SELECT COUNT(*) AS n FROM people WHERE age IN ({query})")
     assert session.budgets() == before
+
+
+def test_a_column_in_on_that_is_of_both_sides_is_refused(session: Session) -> None:
+    check_refused_unpaid(
+        session,
+        "SELECT COUNT(*) FROM events e "
+        "JOIN (VALUES ('web'), ('app')) AS c (source) ON c.source = source",
+        "has the name of a column of a table beside",
+    )

@@ -82,3 +82,5 @@ SELECT COUNT(*) AS n FROM people WHERE (age * 0.1)::FLOAT::DOUBLE > 0.3;
 SELECT COUNT(*) AS n FROM (SELECT (age / 10)::FLOAT AS x FROM people) WHERE x = 0.3;
 SELECT b, COUNT(*) FILTER (WHERE s = 'A') AS x, COUNT(*) FILTER (WHERE s = 'a') AS y,
     SUM(COUNT(*)) OVER () AS t FROM odd GROUP BY b;
+SELECT greatest(change, NULL, 1) AS c, COUNT(*) AS n FROM events GROUP BY c;
+SELECT least(ward, 2, NULL) AS c, greatest(NULL, ward) AS g, COUNT(*) AS n FROM visits GROUP BY ALL HAVING n > 0;

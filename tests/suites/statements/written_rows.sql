@@ -9,3 +9,5 @@ SELECT sex, COUNT(*) AS n FROM people JOIN (SELECT * FROM (VALUES ('F')) AS t (s
 SELECT v.label, COUNT(*) AS n FROM people p JOIN (VALUES ('F', 'woman'), ('M', NULL)) AS v (sex, label) ON v.sex = p.sex GROUP BY v.label;
 SELECT v.l, a.n FROM (SELECT region, COUNT(*) AS n FROM people GROUP BY region) a JOIN (VALUES ('north', 'N'), ('south', 'S')) v (r, l) ON v.r = a.region;
 SELECT v.label, COUNT(*) AS n, SUM(COUNT(*)) OVER () AS t FROM people p JOIN (VALUES ('F', 'woman'), ('M', 'man')) AS v (sex, label) ON v.sex = p.sex GROUP BY v.label;
+SELECT b.name, COUNT(p.id) AS n FROM (VALUES (0, 19, 'young'), (20, 64, 'middle'), (65, 120, 'old')) AS b (lo, hi, name) LEFT JOIN people p ON b.hi BETWEEN b.lo AND b.hi GROUP BY b.name;
+SELECT b.name, COUNT(*) AS n FROM people p JOIN (VALUES (0, 19, 'young'), (20, 64, 'middle')) AS b (lo, hi, name) ON b.hi - 1 BETWEEN b.lo AND b.hi GROUP BY b.name;

@@ -164,7 +164,8 @@ def is_apart(on: exp.Expr, rows: WrittenRows) -> bool:
                 ends.setdefault(side.sql("duckdb").lower(), {})[above] = (place, strict)
         if isinstance(test, exp.Between):
             low, high = rows.column(test.args["low"]), rows.column(test.args["high"])
-            if low is not None and high is not None:
+            is_written = any(rows.column(c) is not None for c in test.this.find_all(exp.Column))
+            if low is not None and high is not None and not is_written:
                 key = test.this.sql("duckdb").lower()
                 ends[key] = {True: (low, False), False: (high, False)}
     return any(_do_not_overlap(pair, rows) for pair in ends.values() if len(pair) == 2)
@@ -179,9 +180,8 @@ def _do_not_overlap(pair: dict[bool, tuple[int, bool]], rows: WrittenRows) -> bo
             spans.append((low_end, high_end))
         except ValueError:
             return False
-    spans.sort()
     strict = open_low or open_high
-    pairs = itertools.pairwise(spans)
+    pairs = itertools.pairwise(sorted(spans))
     return all(a[1] <= b[0] if strict else a[1] < b[0] for a, b in pairs)
 
 

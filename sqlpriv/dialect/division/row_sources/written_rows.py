@@ -149,8 +149,8 @@ def _is_ambiguous(
     """Returns whether a column without its table is one of the written rows and of another part."""
     using = {*identifier_names(join.args.get("using") or ())}
     both = {*rows.columns} & ((others_names(select, join, tables) or set()) - using)
-    clauses = (*select.expressions, *map(select.args.get, ("where", "group", "having")))
-    columns = (x for clause in clauses if clause is not None for x in columns_in(clause))
+    clauses = (join.args.get("on"), *map(select.args.get, ("where", "group", "having")))
+    columns = (x for part in (*select.expressions, *clauses) if part for x in columns_in(part))
     return any(not x.table and x.name.lower() in both for x in columns)
 
 

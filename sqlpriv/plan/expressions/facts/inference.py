@@ -182,22 +182,28 @@ def _clamp_ends(expr: a.Expr, scope: Mapping[str, Shape]) -> tuple[Any, Any, boo
 
     `least(x, 9)` is at most 9 whatever x is: LEAST clamps from above, GREATEST from below. Both
     pass over NULL arguments, so only an argument that is never NULL is sure to clamp. A literal is;
-    a column is not, because its rows may hold NULL whatever is declared.
+    a column is not, because its rows may hold NULL whatever is declared. The literal NULL has no
+    ends, and opens none.
     """
     if not (isinstance(expr, a.Call) and expr.op in ("least", "greatest")):
         shape = infer_shape(expr, scope)
         return shape.lower, shape.upper, shape.nullable
-    parts = [_clamp_ends(x, scope) for x in expr.args]
+    args = [x for x in expr.args if not _is_null(x)] or expr.args[:1]
+    parts = [_clamp_ends(x, scope) for x in args]
     widest: list[Any] = []  # the ends of all arguments together
     for side, pick in enumerate((min, max)):
         ends = [part[side] for part in parts]
         widest.append(pick(ends) if None not in ends else None)
     clamping, pick = (0, max) if expr.op == "greatest" else (1, min)
-    pairs = zip(expr.args, parts, strict=True)
+    pairs = zip(args, parts, strict=True)
     sure = [part[clamping] for x, part in pairs if _is_never_null(x) and part[clamping] is not None]
     if sure:
         widest[clamping] = pick(sure)
     return widest[0], widest[1], all(part[2] for part in parts)
+
+
+def _is_null(expr: a.Expr) -> bool:
+    return isinstance(expr, a.Lit) and expr.value is None
 
 
 def _is_never_null(expr: a.Expr) -> bool:

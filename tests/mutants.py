@@ -2286,6 +2286,20 @@ MUTANTS = (
         LEDGER_FILE,
     ),
     Mutant(
+        "a ledger that was closed is told as damaged",
+        K + "ledger/file.py",
+        'str(error) == "moved" or ',
+        "",
+        MARK,
+    ),
+    Mutant(
+        "a guard of the ledger may pass",
+        K + "ledger/file.py",
+        'str(error) == "moved" or ',
+        '"TRIGGER" in name or ',
+        LEDGER_FILE,
+    ),
+    Mutant(
         "an earlier version of the ledger is the last",
         K + "ledger/file.py",
         '("schema_1", "schema_2", "schema_3", "schema_4", "schema_5")',

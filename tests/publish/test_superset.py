@@ -4,6 +4,7 @@ Ten minutes the first time, most of them pip's. SQLPRIV_SUPERSET names a folder 
 examples/superset/setup.sh made before and spares them.
 """
 
+import fcntl
 import json
 import os
 import shutil
@@ -64,7 +65,9 @@ def charted(superset, uri, picture, *table):
     python = superset / "venv" / "bin" / "python"
     command = [python, EXAMPLE / "chart.py", superset, uri, picture, *table]
     clean = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
-    done = subprocess.run(command, env=clean, capture_output=True, text=True, timeout=900)
+    with open(superset / "lock", "w") as lock:  # Superset knows a table's name once
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = subprocess.run(command, env=clean, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)
     return {(row["sex"], row["race"]): row["average income"] for row in rows}

@@ -14,8 +14,8 @@ from sqlpriv.session.session import Progress, Result
 from sqlpriv.session.session_like import SessionLike
 
 INTERRUPTED = (
-    "Interrupted. What was charged stays charged, and what was answered is not charged again:"
-    " the same statement goes on from there."
+    "Interrupted. What was charged stays charged. Asked again, what was answered is free, and a"
+    " read that was cut off is charged again."
 )
 
 

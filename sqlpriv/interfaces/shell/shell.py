@@ -43,6 +43,8 @@ class Shell:
         """The last statement that was entered, for `.explain` and `\\e`."""
         self._err, self._failed = err, False
         self._answer: Callable[[str], str] | None = None
+        self._left: dict[str, float] = {}
+        """What was left of each budget when the prompt said so, in epsilon."""
 
     def run(self, source: TextIO) -> int:
         """Reads to the end and returns the exit code.
@@ -103,7 +105,7 @@ class Shell:
         except dot_commands.Quit:
             raise
         except KeyboardInterrupt:
-            self.complain(INTERRUPTED)
+            self.complain(INTERRUPTED + self._loss())
         except (errors.Error, NoFile) as error:
             self.complain(str(error))
         except OSError as error:
@@ -135,12 +137,28 @@ class Shell:
             budgets = self.session.budgets()
         except errors.Error:
             budgets = ()
+        self._left = {table: left for table, left, _ in budgets}
         # Rounded down, so that the prompt never promises more than there is.
         parts = [f"{table} ε {_down(left)}/{total:.2f}" for table, left, total in budgets]
         if len(parts) > 1 and len(" · ".join(parts)) > LONGEST_PROMPT:
             shares = [left / total for _, left, total in budgets]
             parts = [f"{parts[shares.index(min(shares))]} · {len(parts) - 1} more"]
         return f"{' · '.join(parts) or 'sqlpriv'}> "
+
+    def _loss(self) -> str:
+        """Returns what is less in the budgets than at the prompt; '' for nothing, or without one.
+
+        Differences of epsilon are not prices where a budget is of zCDP, so both ends are told.
+        """
+        try:
+            budgets = self.session.budgets()
+        except errors.Error:
+            return ""
+        return "".join(
+            f" {table} has ε {left:.6g} left, of {self._left[table]:.6g} before."
+            for table, left, _ in budgets
+            if table in self._left and left < self._left[table]
+        )
 
     def _statements(self, text: str) -> None:
         for statement, line in located_statements(self.session, text):

@@ -73,9 +73,20 @@ class LedgerFile(Store):
         self.execute(f"BEGIN {mode}")
 
     def describe_error(self, error: sqlite3.Error) -> tuple[str, bool]:
-        """Returns SQLite's name of an error, or what an owner can mend, and whether it may pass."""
+        """Returns SQLite's name of an error, or what its reader can mend, and whether it may pass.
+
+        Claim: a file that a restore or a move has closed takes no record, and who has it open is
+        told to connect again. Its triggers raise 'moved'. A guard of the schema raises
+        'append-only', which the kernel never meets: that is damage, and does not pass.
+        """
         name = getattr(error, "sqlite_errorname", "SQLITE_UNKNOWN")
-        return name.replace("SQLITE_FULL", "the disk is full"), name.split("_")[1] in _PASSING
+        return (
+            {
+                "moved": "a backup was put back in its place, or it was moved: connect again",
+                "database or disk is full": "the disk is full",
+            }.get(str(error), name),
+            str(error) == "moved" or name.split("_")[1] in _PASSING,
+        )
 
 
 @cache

@@ -62,19 +62,18 @@ def text_remark(fetch: Fetch, table: str, column: str) -> list[str]:
         using = f"DOUBLE USING TRY_CAST({signed} AS DOUBLE)"
         return _retyping(table, column, "text that holds numbers, negative in brackets", using)
     ways = (
-        ("", f"regexp_full_match({number}, '{_COMMA_THOUSANDS}')", f"replace({bare}, ',', '')"),
+        (f"TRY_CAST({number} AS DOUBLE) IS NOT NULL", bare),
+        (f"regexp_full_match({number}, '{_COMMA_THOUSANDS}')", f"replace({bare}, ',', '')"),
         (
-            "",
             f"regexp_full_match({number}, '{_POINT_THOUSANDS}')",
             f"replace(replace({bare}, '.', ''), ',', '.')",
         ),
-        (" but for texts that become NULL", f"TRY_CAST({number} AS DOUBLE) IS NOT NULL", bare),
     )
-    for exception, is_number, value in ways:
-        share = _share(fetch, table, c, is_number)
-        if share == 1 or (exception and share >= _MOSTLY):
-            using = f"DOUBLE USING TRY_CAST({value} AS DOUBLE)"
-            return _retyping(table, column, f"text that holds numbers{exception}", using)
+    shares = [_share(fetch, table, c, is_number) for is_number, _ in ways]
+    if (share := max(shares)) >= _MOSTLY:
+        exception = " but for texts that become NULL" if share < 1 else ""
+        using = f"DOUBLE USING TRY_CAST({ways[shares.index(share)][1]} AS DOUBLE)"
+        return _retyping(table, column, f"text that holds numbers{exception}", using)
     return _moments_remark(fetch, table, column)
 
 

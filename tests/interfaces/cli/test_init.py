@@ -261,6 +261,8 @@ NUMBERS = {
     "percent": ("{:,} %", "replace(trim(pay"),
     "point": ("{:,}", "replace(replace("),
     "missing": ("{}", "but for texts that become NULL"),
+    "point and missing": ("{:,}", "but for texts that become NULL"),
+    "comma and missing": ("{:,}", "but for texts that become NULL"),
     "fraction": ("{:.3f}", "if 1.234 means 1234"),
 }
 
@@ -270,8 +272,8 @@ def test_numbers_that_were_read_as_something_else_are_told(tmp_path: Path, kind:
     form, remark = NUMBERS[kind]
     values = [i / 1000 if kind == "fraction" else i for i in range(1001, 90000, 997)]
     lines = [form.format(value) for value in values]
-    lines = [f"{x.replace(',', '.')},50" for x in lines] if kind == "point" else lines
-    lines += ["NA"] if kind == "missing" else []
+    lines = [f"{x.replace(',', '.')},50" for x in lines] if "point" in kind else lines
+    lines += ["NA"] if "missing" in kind else []
     text = "id;pay\n" + "".join(f"{at};{line}\n" for at, line in enumerate(lines))
     vault = tmp_path / "a.duckdb"
     done = run(write_csv(tmp_path / "a.csv", text), "--vault", vault)
@@ -286,7 +288,7 @@ def test_numbers_that_were_read_as_something_else_are_told(tmp_path: Path, kind:
         owner.execute(statement)
         (total,) = owner.execute("SELECT sum(pay) FROM a").fetchone()
     whole = sum(round(value * 1000) if kind == "fraction" else value for value in values)
-    assert total == whole + (0.5 * len(values) if kind == "point" else 0)
+    assert total == whole + (0.5 * len(values) if "point" in kind else 0)
 
 
 DAYS = {

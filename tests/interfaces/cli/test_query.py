@@ -42,7 +42,7 @@ def test_a_failure_ends_it_and_tells_the_place_in_the_file(capsys):
 def test_ctrl_c_is_told_and_runs_nothing_more():
     """It was "Aborted!", which does not say what was paid."""
     session = ScriptedSession({"a": KeyboardInterrupt()})
-    with pytest.raises(StatementFailed, match="what was answered is not charged again"):
+    with pytest.raises(StatementFailed, match="a read that was cut off is charged again"):
         run_text(session, "a; b", "csv", None)
     assert session.asked == ["a"]
 

@@ -17,6 +17,7 @@ from sqlpriv.errors import BudgetExhausted, LedgerError, OperationalError
 from sqlpriv.kernel.ledger import file as ledger_file
 from sqlpriv.kernel.ledger.records import EVERYBODY, Booking, Ledger
 from sqlpriv.kernel.terms.budget import Budget, Rho
+from sqlpriv.session.commands.ledger_place import close_for_good
 
 
 @pytest.fixture
@@ -223,6 +224,20 @@ def test_a_full_disk_says_so_and_a_charge_is_whole_or_none(ledger: Ledger) -> No
     database.execute("PRAGMA max_page_count = 100000")
     pay(ledger, 1)
     assert ledger.account("people").spent == Rho(paid + 1)
+
+
+def test_a_closed_file_says_to_connect_again_and_a_guard_that_it_is_damaged(
+    ledger: Ledger, path: Path
+) -> None:
+    with (
+        pytest.raises(LedgerError, match="damaged"),
+        ledger.store.begin("IMMEDIATE") as store,
+    ):
+        store.execute("UPDATE budget SET at = 'never'")
+    close_for_good(path, lambda _: None)
+    with pytest.raises(OperationalError, match="connect again"):
+        pay(ledger, 1)
+    assert ledger.account("people").spent == Rho(0)
 
 
 def test_few_charges_are_read_however_many_there_are(ledger: Ledger) -> None:

@@ -92,7 +92,7 @@ def test_a_ledger_is_moved_with_all_that_it_holds(file: Path, url: str) -> None:
 def test_who_had_the_file_open_sells_nothing_after_the_move(file: Path, url: str) -> None:
     with closing(Ledger(file)) as open_before:
         move_ledger(file, url)
-        with pytest.raises(LedgerError):
+        with pytest.raises(OperationalError, match="or it was moved: connect again"):
             pay(open_before, 1)
     assert spent(file) == Rho(130)
 

@@ -1,9 +1,11 @@
-"""A Connect server that dies, rows that are appended, keys that occur twice: what is charged."""
+"""A Connect server or an executor that dies, rows that are appended, keys that occur twice: what
+is charged."""
 
 from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 import traceback
 from pathlib import Path
@@ -74,6 +76,48 @@ def test_a_server_that_is_killed_is_charged_for_once_at_most(
     for words in (text, shown.out, shown.err, logged.replace("it''s", "")):
         assert "it's" not in words
         assert "sqlpriv_table_" not in words
+
+
+def executors(server: int) -> set[int]:
+    """The processes that do the work of a server whose master is `local-cluster[…]`."""
+    children = Path(f"/proc/{server}/task").glob("*/children")
+    return {int(child) for file in children for child in file.read_text().split()}
+
+
+def test_an_executor_that_is_killed_is_paid_for_once_and_answers_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its tasks run again on a new one, and give the same numbers: the text says all of them."""
+    real, killed, ended = connection.Spark.execute, list[int](), threading.Event()
+    master = "local-cluster[1,1,1024]"
+    with spark_server(tmp_path / "server.log", own=True, master=master) as (url, server):
+
+        def kill_two() -> None:
+            while len(killed) < 2 and not ended.wait(1):
+                for executor in executors(server).difference(killed):
+                    os.kill(executor, signal.SIGKILL)
+                    killed.append(executor)
+
+        def execute_meanwhile(self: connection.Spark, sql: str) -> Any:
+            thread = threading.Thread(target=kill_two)
+            thread.start()
+            # tens of seconds of work that the executors are killed in, and the statement's own
+            late = "SELECT max(id % 7) AS most FROM range(3000000000)"
+            table = real(self, f"SELECT * FROM ({sql}) CROSS JOIN ({late})")
+            ended.set()
+            thread.join()
+            assert table.column("most").to_pylist() == [6] * len(table)
+            return table.drop_columns(["most"])
+
+        with vault_of(tmp_path, url) as vault:
+            before = left(vault)
+            monkeypatch.setattr(connection.Spark, "execute", execute_meanwhile)
+            answer = vault.cursor().execute(ASK.format(1e4)).fetchall()
+            assert len(killed) == 2
+            assert [row[1] for row in answer] == [301, 301]
+            assert before - left(vault) == pytest.approx(1e4)
+            assert vault.cursor().execute(ASK.format(1e4)).fetchall() == answer
+            assert before - left(vault) == pytest.approx(1e4)
 
 
 def test_rows_appended_between_plan_and_read_cost_nothing(

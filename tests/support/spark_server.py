@@ -37,9 +37,11 @@ def free_port() -> int:
 
 
 @contextmanager
-def spark_server(log: Path, seconds: float = 300, own: bool = False) -> Iterator[tuple[str, int]]:
+def spark_server(
+    log: Path, seconds: float = 300, own: bool = False, master: str = ""
+) -> Iterator[tuple[str, int]]:
     """Yields a server's URL and process id. SQLPRIV_SPARK names one that runs already, which is
-    taken where the caller needs no server of its `own`."""
+    taken where the caller needs no server of its `own`, with executors where `master` says."""
     if not own and (url := os.environ.get("SQLPRIV_SPARK")):
         yield url, 0
         return
@@ -47,7 +49,7 @@ def spark_server(log: Path, seconds: float = 300, own: bool = False) -> Iterator
     with log.open("w") as file:
         process = subprocess.Popen(
             [str(SCRIPT), str(port)],
-            env={**os.environ, "PYTHON": sys.executable, **SMALL},
+            env={**os.environ, "PYTHON": sys.executable, "MASTER": master, **SMALL},
             stdout=file,
             stderr=subprocess.STDOUT,
             cwd=log.parent,

@@ -4,8 +4,10 @@ role of who asks; anything else is refused before it is read.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +22,7 @@ from sqlpriv.session.commands.file_tables import create_file_table
 from sqlpriv.session.commands.information_schema import table_info
 from sqlpriv.session.commands.owner_tables import (
     alter_table,
+    alter_tables,
     create_unit_table,
     explain_alter,
     quote_alter,
@@ -63,6 +66,21 @@ class Statements:
         from sqlpriv.session.synthetic.synthetic_dispatch import SyntheticDispatch
 
         return SyntheticDispatch(self.access)
+
+    def run_all(self, statements: Sequence[cmd.Statement], report: Report) -> tuple[Result, ...]:
+        """Does what the statements of one text say, in turn; returns the result of each.
+
+        Raises:
+            sqlpriv.Error: As a statement deserves; statements before it have been run.
+        """
+        results: list[Result] = []
+        for are_declared_together, group in groupby(statements, _is_declared_with_others):
+            if are_declared_together:
+                alters = [alter for alter in group if isinstance(alter, cmd.AlterPrivacy)]
+                results += alter_tables(alters, self.access)
+            else:
+                results += [self.run(statement, report) for statement in group]
+        return tuple(results)
 
     def run(self, statement: cmd.Statement, report: Report) -> Result:
         """Does what one statement says.
@@ -162,3 +180,10 @@ class Statements:
             message = "this connection reaches no file but the vault"
             hint = "run it on the server's machine: sqlpriv shell VAULT --role owner"
             raise PermissionDenied.at(pos, message, hint)
+
+
+def _is_declared_with_others(statement: cmd.Statement) -> bool:
+    """Returns whether a statement declares something, and neither measures it, which reads rows
+    that are better verified, nor reads it in a file, for which `run` asks a right."""
+    alone = decl.SetDomainAuto | decl.SetBoundAuto | decl.DeclareFromFile
+    return isinstance(statement, cmd.AlterPrivacy) and not isinstance(statement.action, alone)

@@ -148,10 +148,8 @@ class Session:
         self, sql: str, parameters: Parameters = None, progress: Report | None = None
     ) -> tuple[Result, ...]:
         """Runs every statement as `execute` does; returns the result of each."""
-        return tuple(
-            self._statements.run(statement, progress or silent)
-            for statement in self._read(sql, parameters)
-        )
+        statements = self._read(sql, parameters)
+        return self._statements.run_all(statements, progress or silent) if statements else ()
 
     def describe(self, sql: str, parameters: Parameters = None) -> pa.Schema:
         """Returns the columns that the text's last statement would give; none where it has no rows.

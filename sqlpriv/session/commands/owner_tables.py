@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from sqlpriv.errors import DeclarationError, Refused
+from sqlpriv.errors import DeclarationError, Error, Refused
 from sqlpriv.kernel.sql.quoting import name
 from sqlpriv.kernel.terms.contract import UNDECLARED, TableContract
 from sqlpriv.session.access.context import Access
@@ -53,12 +54,43 @@ _BOUNDS = decl.AddPrivacyLink | decl.SetBound | decl.SetUnit
 
 
 def alter_table(alter: cmd.AlterPrivacy, access: Access) -> Result:
-    """Declares what an ALTER TABLE says, all of it or nothing; tells how many rows it leaves out.
+    """Declares what one ALTER TABLE says: see `alter_tables`."""
+    (result,) = alter_tables((alter,), access)
+    return result
+
+
+def alter_tables(alters: Sequence[cmd.AlterPrivacy], access: Access) -> list[Result]:
+    """Declares in turn what ALTER TABLEs say that follow one another in a text, each all of it or
+    nothing; tells of each how many rows it leaves out.
+
+    Bounds are verified once, behind the last: no other statement is between them, so the rows are
+    the same. Until then reads enforce every bound by a pass, as of any state without facts.
 
     Raises:
         PermissionDenied: It is no owner who asks.
-        Refused, DeclarationError: There is no such table, or the declaration does not fit it.
+        Refused, DeclarationError: There is no such table, or a declaration does not fit it. What
+            was declared before it stands, and is verified; of what follows nothing is declared.
     """
+    results: list[Result] = []
+    try:
+        for alter in alters:
+            results.append(_declare_one(alter, access))
+    except BaseException:
+        if results:
+            with suppress(Error):  # the first error is the one that is told
+                _verify(access)
+        raise
+    _verify(access)
+    return results
+
+
+def _verify(access: Access) -> None:
+    access.tables.settle()
+    access.kernel.verify()
+
+
+def _declare_one(alter: cmd.AlterPrivacy, access: Access) -> Result:
+    """Declares what one ALTER TABLE says, and verifies nothing."""
     contract = _owners_table(alter, access)
     actions: Sequence[decl.Action] = (alter.action,)
     if isinstance(alter.action, decl.DeclareMany):
@@ -80,7 +112,6 @@ def alter_table(alter: cmd.AlterPrivacy, access: Access) -> Result:
         if len(actions) == 1:
             raise
         raise DeclarationError(f"{error}; of all {len(actions)} nothing was declared") from None
-    access.kernel.verify()
     return Result(message="\n".join((*messages, *notes)))
 
 
@@ -89,7 +120,6 @@ def _declare_measured(action: Auto, contract: TableContract, access: Access, tex
     would not be for everybody who may see a noised one."""
     measured = measure_declaration(action, contract, access, text)
     message = declare(access.kernel, measured.action, contract, access.principal)
-    access.kernel.verify()
     return Result(message=f"{message}; {measured.left_out}")
 
 

@@ -141,6 +141,34 @@ def test_rows_appended_between_plan_and_read_cost_nothing(
         assert before - left(vault) == pytest.approx(1e4)
 
 
+def test_files_added_during_a_read_give_the_pinned_files_answer(
+    spark_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A lake's writers add files to a folder, and replace none."""
+    real, folder, added = connection.Spark.execute, tmp_path / "lake", list[Path]()
+    folder.mkdir()
+
+    def add_then_execute(self: connection.Spark, sql: str) -> Any:
+        added.append(folder / f"added-{len(added)}.parquet")
+        people(added[-1], 1000)
+        return real(self, sql)
+
+    people(folder / "people.parquet", 602)
+    with sqlpriv.connect(tmp_path / "v.duckdb", role="owner", engine=spark_url) as vault:
+        vault.cursor().execute(f"CREATE TABLE people FROM PARQUET '{folder}/*.parquet'; {DECLARED}")
+        before = left(vault)
+        monkeypatch.setattr(connection.Spark, "execute", add_then_execute)
+        for _ in range(2):  # the second time it is replayed: the files are still the same
+            answer = vault.cursor().execute(ASK.format(1e4)).fetchall()
+            assert [row[1] for row in answer] == [301, 301]
+            assert before - left(vault) == pytest.approx(1e4)
+        assert len(added) == 1
+        again = f"CREATE OR REPLACE TABLE people FROM PARQUET '{folder}/*.parquet'"
+        vault.cursor().execute(again)
+        answer = vault.cursor().execute(ASK.format(1e4)).fetchall()
+        assert [row[1] for row in answer] == [500, 500]  # of 602 people there are two rows
+
+
 def test_a_parent_key_that_occurs_twice_gives_no_unit_more_rows(
     spark_url: str, tmp_path: Path
 ) -> None:

@@ -572,6 +572,46 @@ def test_an_iceberg_snapshot_is_pinned(session: Session, tmp_path: Path) -> None
     refused(session, f"{pinned} SNAPSHOT 1", DeclarationError, "cannot be read as Iceberg")
 
 
+def test_an_append_during_a_read_gives_the_pinned_snapshots_answer(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A lake's writers add files and replace none; only a file that is replaced stops an answer."""
+    pytest.importorskip("pyiceberg")
+    import pyarrow as pa
+    from pyiceberg.catalog.sql import SqlCatalog
+
+    catalog = SqlCatalog("c", uri=f"sqlite:///{tmp_path}/c.db", warehouse=f"file://{tmp_path}")
+    catalog.create_namespace("d")
+    rows = pa.table({"id": range(10), "sex": [0, 1] * 5, "pay": range(10)})
+    lake = catalog.create_table("d.people", schema=rows.schema)
+    lake.append(rows)
+    metadata = lake.metadata_location.removeprefix("file://")
+    run, appended = Reader._run_within_limit, list[str]()
+
+    def append_meanwhile(self: Reader, sql: str, engine: str) -> duckdb.DuckDBPyConnection:
+        result = run(self, sql, engine)
+        appended.append(sql)
+        more = range(10 * len(appended), 10 * len(appended) + 10)
+        lake.append(rows.set_column(0, "id", pa.array(more)))
+        people(tmp_path / f"{len(appended)}.parquet", 10, 1000 * len(appended))
+        return result
+
+    files = f"CREATE TABLE people FROM PARQUET '*.parquet'; {DECLARED}"
+    snapshot = f"CREATE OR REPLACE TABLE people FROM ICEBERG '{metadata}'"
+    for create, expected in ((files, 200), (snapshot, 5)):
+        session.run(create)
+        with monkeypatch.context() as patched:
+            patched.setattr(Reader, "_run_within_limit", append_meanwhile)
+            assert counts(session) == [expected, expected]
+            before, paid = len(appended), spent(session)
+            assert counts(session) == [expected, expected]
+        assert (len(appended), spent(session)) == (before, paid)  # replayed: the files are the same
+        assert before > 0
+    newest = lake.metadata_location.removeprefix("file://")
+    session.run(f"CREATE OR REPLACE TABLE people FROM ICEBERG '{newest}'")
+    assert counts(session)[0] == 5 + 5 * len(appended)
+
+
 def test_an_owner_is_told_that_spark_is_not_there(tmp_path: Path) -> None:
     """The declaration is verified by Spark, whose errors may quote rows; ours say what is wrong."""
     url = "spark://127.0.0.1:9"

@@ -496,7 +496,7 @@ MUTANTS = (
     Mutant(
         "columns of files are those of another day",
         K + "reader.py",
-        "            bind_views(self._duckdb, self._engine.files)\n",
+        "        bind_views(self._duckdb, self._engine.files)\n",
         "",
         FILES,
     ),
@@ -588,18 +588,18 @@ MUTANTS = (
         READER,
     ),
     Mutant(
-        "a result is kept with its connection",
+        "a reader's connection is kept, and its result with it",
         K + "engine.py",
-        'connection.execute("USE memory")',
-        "connection",
+        "            connection.close()\n",
+        "            pass\n",
         READER,
     ),
     Mutant(
-        "the connection of a failed read is kept",
+        "macros of the vault stand before those that were audited",
         K + "reader.py",
-        '"" if failure else MACROS',
-        "MACROS",
-        READER,
+        "self.truths(MACROS_THERE) != (0,)",
+        "self.truths(MACROS_THERE) == (-1,)",
+        "tests/attacks/test_engine.py",
     ),
     Mutant(
         "some bins are taken for all",
@@ -1883,10 +1883,10 @@ MUTANTS = (
         DELAY,
     ),
     Mutant(
-        "partners are counted once for all times",
+        "what is known of one state of a vault is taken for known of all",
         K + "reader.py",
-        "(number := _PARTNERS.get((self.fingerprint, sql)))",
-        "(number := next((n for (_, s), n in _PARTNERS.items() if s == sql), None))",
+        "self._known = known_of(self.fingerprint)",
+        'self._known = known_of("")',
         UNIT_ROWS,
     ),
     # --- relations are partitioned by unit ---

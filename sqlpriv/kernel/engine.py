@@ -31,6 +31,7 @@ import duckdb
 from sqlpriv.errors import OperationalError, VaultBusy
 from sqlpriv.kernel.rows_in_files import Files, contents_of, descriptor_of, files_of, states_of
 from sqlpriv.kernel.spark.spark_session import spark_of
+from sqlpriv.kernel.sql.queries import MACROS
 from sqlpriv.kernel.sql.quoting import literal
 
 OPTIMIZERS_OFF = (
@@ -75,7 +76,7 @@ class Engine:
         file: The descriptor that is locked while the vault is attached.
         readers: Connections that are reading. A reader that was interrupted drops out of the set
             when Python frees it.
-        idle: Connections of readers that have ended, each with the macros that it holds.
+        listing: Of two threads that make the same list of units, one would fail.
     """
 
     main: duckdb.DuckDBPyConnection
@@ -84,16 +85,15 @@ class Engine:
     fingerprint: str = ""
     file: int = -1
     readers: WeakSet[duckdb.DuckDBPyConnection] = field(default_factory=WeakSet)
-    idle: list[tuple[str, duckdb.DuckDBPyConnection]] = field(default_factory=list)
+    listing: threading.Lock = field(default_factory=threading.Lock)
 
 
 _ENGINES: dict[Path, Engine] = {}  # by `spills`, of this process: threads do not outlive a fork
 
 
-def attach(vault: Path, macros: str = "") -> tuple[Engine, duckdb.DuckDBPyConnection]:
-    """Returns a vault's engine and a read-only connection to it; `detach` takes both back.
-    The connection, and no other, has these macros: they are made in it, unless `detach` kept a
-    connection that has them.
+def attach(vault: Path) -> tuple[Engine, duckdb.DuckDBPyConnection]:
+    """Returns a vault's engine and a read-only connection to it; `detach` takes both back. Names
+    are looked up in the vault first, and then among the macros of `udfs/`.
 
     Raises:
         VaultBusy: Somebody writes the file, or another file took its name.
@@ -120,10 +120,7 @@ def attach(vault: Path, macros: str = "") -> tuple[Engine, duckdb.DuckDBPyConnec
                 # where we may make no folder, DuckDB may not either
                 if os.path.lexists(engine.spills) or os.access(engine.spills.parent, os.W_OK):
                     engine.spills.mkdir(0o700)
-            if engine.idle and engine.idle[-1][0] == macros:
-                connection = engine.idle.pop()[1].execute("USE vault")
-            else:
-                connection = engine.main.cursor().execute(f"USE vault; {macros}")
+            connection = engine.main.cursor().execute("SET search_path = 'vault.main,memory.main'")
             engine.readers.add(connection)
             if fingerprint(vault) == engine.fingerprint:  # else another file has its name now
                 return engine, connection
@@ -138,25 +135,19 @@ def attach(vault: Path, macros: str = "") -> tuple[Engine, duckdb.DuckDBPyConnec
     raise OperationalError(f"the vault {vault.name} cannot be opened; nothing was read or charged")
 
 
-def detach(engine: Engine, connection: duckdb.DuckDBPyConnection, macros: str = "") -> None:
+def detach(engine: Engine, connection: duckdb.DuckDBPyConnection) -> None:
     """Ends a connection; the last one of a vault lets go of the file.
 
     No error of DuckDB leaves: a broken engine repeats to everybody why it broke, and the text may
     quote rows. An engine that broke, or that still has a file in its spill folder, is closed.
 
-    A connection that has `macros` is kept for the next reader, because making macros takes longer
-    than most reads. Claim: it keeps nothing else of its reader. The next statement on a connection
-    drops the last result; no reader prepares statements or changes settings, and the settings are
-    locked. Readers make tables of one kind only: lists of units of one state of the vault, whose
-    names say which list it is.
+    Claim: nothing of a reader is kept but tables of one kind: lists of units of one state of the
+    vault, whose names say which list it is.
     """
     with _USING:
         engine.readers.discard(connection)
         with suppress(duckdb.Error):
-            if macros and len(engine.idle) < KEPT:
-                engine.idle.append((macros, connection.execute("USE memory")))
-            else:
-                connection.close()
+            connection.close()
         if not engine.readers:
             with suppress(OSError):  # where the vault was one of too many, it is closed
                 _lock(engine.file, fcntl.F_UNLCK)
@@ -192,7 +183,7 @@ def _engine(vault: Path, files: Files | None = None) -> Engine:
         connection = duckdb.connect(config=CONFIG)
         paths = ", ".join(literal(p) for listed in (files or {}).values() for p in listed.opened)
         connection.execute(
-            f"SET allowed_paths = [{paths}]; SET temp_directory = {literal(str(at))};"
+            f"{MACROS} SET allowed_paths = [{paths}]; SET temp_directory = {literal(str(at))};"
             f"{_attaching(vault)}; {SEAL}"
         )
         _ENGINES[at] = Engine(connection, at, files or {})

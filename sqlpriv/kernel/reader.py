@@ -5,12 +5,11 @@ Claim: nothing that the engine says leaves this file but exact integers for the 
 error texts quote values; they are dropped, chain and all.
 """
 
-import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
-from functools import wraps
+from functools import lru_cache, wraps
 from importlib import resources
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
@@ -24,7 +23,7 @@ from sqlpriv.kernel.rows_in_files import FORM, bind_views, check_files
 from sqlpriv.kernel.spark.spark_session import Spark, spark_of, type_in_spark
 from sqlpriv.kernel.sql.cells import added_up
 from sqlpriv.kernel.sql.dialect import DUCKDB, SPARK
-from sqlpriv.kernel.sql.queries import MACROS, Rendered
+from sqlpriv.kernel.sql.queries import Rendered
 from sqlpriv.kernel.sql.quoting import name
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Column, TableContract, Type
@@ -36,15 +35,20 @@ TIMEOUT_SECONDS = 600.0
 reaching it tells only that a read took as long."""
 MACROS_THERE = """SELECT count(*) FROM duckdb_functions()
 WHERE NOT internal AND database_name = current_database()"""
-_LISTING = threading.Lock()  # of two threads that make the same table, one would fail
-_PLAIN: set[str] = set()  # fingerprints of vaults that were seen to hold no macros
-_WHOLE: set[str] = set()  # fingerprints of vaults whose tables' files were seen to be right
 Catalog = tuple[TableContract, ...]
-CATALOGS: dict[str, Catalog] = {}  # by fingerprint
-_PARTNERS: dict[tuple[str, str], int] = {}  # by fingerprint and query, of public tables alone
 CATALOG = resources.files("sqlpriv.kernel.sql").joinpath("catalog.sql").read_text("utf-8")
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
+
+
+@lru_cache(64)
+def known_of(_fingerprint: str) -> dict[str, Any]:
+    """Returns what is known of a vault in one state, which the caller may add to: its "catalog";
+    "files", once they were seen to be right; and the result of each query of `Reader.fact`.
+
+    Claim: while the fingerprint is the same nothing was written, so all of this stays true.
+    """
+    return {}
 
 
 def _silence_errors(text: str) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
@@ -71,15 +75,9 @@ class Reader(AbstractContextManager["Reader"]):
         self._vault = vault
         self._spark: Spark | None = None
         self._clock = TimeLimit()
-        self._engine, self._duckdb = attach(vault, MACROS)
+        self._engine, self._duckdb = attach(vault)  # the last that can fail
         self.fingerprint = self._engine.fingerprint
-        if self.fingerprint not in _PLAIN and self.truths(MACROS_THERE) != (0,):
-            self.__exit__()
-            raise OperationalError(
-                f"the vault {vault.name} holds macros, which could stand in for functions; DROP"
-                " them, then ask again"
-            )
-        _PLAIN.add(self.fingerprint)
+        self._known = known_of(self.fingerprint)
 
     def __exit__(self, failure: object = None, *_: object) -> None:
         """Raises ReadFailed where a file was written during the read, so that no answer leaves. It
@@ -90,54 +88,62 @@ class Reader(AbstractContextManager["Reader"]):
             or fingerprint(self._vault) == self.fingerprint
         )
         self._clock.close()
-        detach(self._engine, self._duckdb, "" if failure else MACROS)
+        detach(self._engine, self._duckdb)
         if self._spark is not None:
             self._spark.close()
         if not same:
             raise ReadFailed("a file of a table changed while it was read; what was paid is spent")
 
-    @_silence_errors("the catalog could not be read")
     def catalog(self) -> Catalog:
         """Returns the base tables of schema main, undeclared: names, types, unique columns.
 
-        The catalog of a fingerprint is asked for once: while the fingerprint is the same, nothing
-        was written.
+        Claim: nobody reads a vault that holds macros, which could stand in for functions. Whoever
+        reads rows asks for the catalog before. Raises OperationalError where there are macros.
+        """
+        if "catalog" not in self._known:
+            if self.truths(MACROS_THERE) != (0,):
+                raise OperationalError(
+                    f"the vault {self._vault.name} holds macros, which could stand in for"
+                    " functions; DROP them, then ask again"
+                )
+            self._known["catalog"] = self._read_catalog()
+        return self._known["catalog"]  # type: ignore[no-any-return]  # it is a `Catalog`
+
+    @_silence_errors("the catalog could not be read")
+    def _read_catalog(self) -> Catalog:
+        """Returns the catalog of the attached vault.
 
         Claim: a declaration is about one table, and one column of it. Declarations do not tell
         upper from lower case, but DuckDB tells "Ä" from "ä". So a table is left out, as views are,
         if another table's name differs from its own in case alone, or if the names of two of its
         columns do.
         """
-        if self.fingerprint not in CATALOGS:
-            tables: dict[str, TableContract] = {}
-            bind_views(self._duckdb, self._engine.files)
-            rows = self._duckdb.execute(CATALOG, {"files": FORM}).fetchall()
-            for table, column, sql_type, required, unique, collated in rows:
-                type_, contract = type_of(sql_type), tables.get(table, TableContract(table, ()))
-                required &= type_ is not Type.REAL  # NOT NULL is no promise that there is no NaN
-                columns = (*contract.columns, Column(column, type_, sql_type, None, required))
-                tables[table] = replace(
-                    contract,
-                    columns=columns,
-                    unique=contract.unique | ({column.lower()} if unique else set()),
-                    collated=collated,
-                )
-            for table in self._parquet if spark_of(self._vault) else ():
-                columns = tuple(
-                    c if type_in_spark(c.sql_type) else replace(c, type=None, sql_type="")
-                    for c in tables[table].columns
-                )
-                tables[table] = replace(tables[table], columns=columns, engine=SPARK.name)
-            if len(CATALOGS) >= 64:
-                CATALOGS.clear()
-            names = Counter(map(str.lower, tables))
-            CATALOGS[self.fingerprint] = tuple(
-                table
-                for t, table in tables.items()
-                if names[t.lower()] == 1
-                and len(table.columns) == len({c.name.lower() for c in table.columns})
+        tables: dict[str, TableContract] = {}
+        bind_views(self._duckdb, self._engine.files)
+        rows = self._duckdb.execute(CATALOG, {"files": FORM}).fetchall()
+        for table, column, sql_type, required, unique, collated in rows:
+            type_, contract = type_of(sql_type), tables.get(table, TableContract(table, ()))
+            required &= type_ is not Type.REAL  # NOT NULL is no promise that there is no NaN
+            columns = (*contract.columns, Column(column, type_, sql_type, None, required))
+            tables[table] = replace(
+                contract,
+                columns=columns,
+                unique=contract.unique | ({column.lower()} if unique else set()),
+                collated=collated,
             )
-        return CATALOGS[self.fingerprint]
+        for table in self._parquet if spark_of(self._vault) else ():
+            columns = tuple(
+                c if type_in_spark(c.sql_type) else replace(c, type=None, sql_type="")
+                for c in tables[table].columns
+            )
+            tables[table] = replace(tables[table], columns=columns, engine=SPARK.name)
+        names = Counter(map(str.lower, tables))
+        return tuple(
+            table
+            for t, table in tables.items()
+            if names[t.lower()] == 1
+            and len(table.columns) == len({c.name.lower() for c in table.columns})
+        )
 
     @_silence_errors("the engine could not finish reading; the charge stays")
     def cells(self, asked: Rendered) -> dict[a.Query, list[int]]:
@@ -148,7 +154,7 @@ class Reader(AbstractContextManager["Reader"]):
         dropped: this statement fails, and no later one finds the list.
         """
         for table, select in asked.lists.items():
-            with _LISTING:
+            with self._engine.listing:
                 self._run_within_limit(
                     f"CREATE TABLE IF NOT EXISTS {table} AS {select}", asked.engine
                 )
@@ -195,8 +201,8 @@ class Reader(AbstractContextManager["Reader"]):
 
     def check_files(self) -> None:
         """Refuses to go on where files of a table are missing or differ: see `rows_in_files`."""
-        check_files(self._duckdb, self._engine.files, self.fingerprint in _WHOLE)
-        _WHOLE.add(self.fingerprint)
+        check_files(self._duckdb, self._engine.files, "files" in self._known)
+        self._known["files"] = True
 
     @property
     def _parquet(self) -> dict[str, tuple[str, ...]]:
@@ -216,19 +222,18 @@ class Reader(AbstractContextManager["Reader"]):
                 else self._duckdb.from_arrow(opened.execute(sql))
             )
 
-    @_silence_errors("the declaration could not be verified")
+    @_silence_errors("the vault could not be looked through")
     def truths(self, sql: str, engine: str = DUCKDB.name) -> Any:
         """Returns the one row of a verifying query (owner's declarations), or of one that reads
         public tables alone; `prepare` comes before it."""
         return self._run_within_limit(sql, engine).fetchall()[0]
 
-    @_silence_errors("the public table could not be read")
-    def most_partners(self, sql: str, engine: str) -> int:
-        """Returns the number of a `partner_count`, asked once for a state of the vault."""
-        if (number := _PARTNERS.get((self.fingerprint, sql))) is None:
-            self.prepare(sql, engine)
-            number = _PARTNERS[self.fingerprint, sql] = self.truths(sql, engine)[0]
-        return number
+    def fact(self, sql: str, engine: str) -> Any:
+        """Returns the one row of such a query, which is asked once for a state of the vault."""
+        if sql not in self._known:
+            self.prepare(sql, engine)  # outside `truths`, which silences what it says
+            self._known[sql] = self.truths(sql, engine)
+        return self._known[sql]
 
     @_silence_errors("the public table could not be read")
     def rows(

@@ -12,7 +12,7 @@ from sqlpriv.errors import OperationalError, Refused
 from sqlpriv.kernel.engine import fingerprint
 from sqlpriv.kernel.ledger.records import Booking, Ledger, Sealed, Snapshot
 from sqlpriv.kernel.proof.charged_units import charged_units
-from sqlpriv.kernel.reader import CATALOGS, Catalog, Reader
+from sqlpriv.kernel.reader import Catalog, Reader, known_of
 from sqlpriv.kernel.sql.queries import verifying
 from sqlpriv.kernel.sql.relations import partner_count
 from sqlpriv.kernel.terms import algebra as a
@@ -36,7 +36,6 @@ class Kernel:
         self.serving: Serving = lambda _, contract, *__: contract.snapshot
         self.ledger = Ledger(vault.with_suffix(".ledger"))
         self.close = self.ledger.close
-        self._verified: dict[tuple[str, str], tuple[Any, ...]] = {}
         self._bound: tuple[object, dict[str, TableContract]] = (None, {})
 
     def fingerprint(self) -> str:
@@ -46,7 +45,7 @@ class Kernel:
     def contracts(self) -> dict[str, TableContract]:
         """Returns the contract of every table, by lower-case name. Reads no row."""
         contents = self.fingerprint()
-        if catalog := CATALOGS.get(contents):  # nothing was written since it was asked for
+        if catalog := known_of(contents).get("catalog"):
             return self.bind_contracts(contents, catalog)[0]
         with Reader(self.vault) as reader:
             return self.bind_contracts(reader.fingerprint, reader.catalog())[0]
@@ -91,14 +90,7 @@ class Kernel:
         named = contract.unit.columns if contract.unit and not contract.via else ()
         if contract.unique.intersection(named):  # the constraint says it: no unit has two rows
             return {"bounded": True, "constant": sorted(c.name.lower() for c in contract.columns)}
-        key = reader.fingerprint, verifying(contract)
-        if key not in self._verified:
-            reader.prepare(key[1], contract.engine)  # outside `truths`, which silences what it says
-            self._verified = {
-                **{k: v for k, v in self._verified.items() if k[0] == key[0]},  # of this state
-                key: reader.truths(key[1], contract.engine),
-            }
-        bounded, *steady = self._verified[key]
+        bounded, *steady = reader.fact(verifying(contract), contract.engine)
         columns = zip(contract.columns, steady, strict=True)
         constant = {c.name.lower() for c, same in columns if same and c.domain is not None}
         return {"bounded": bool(bounded), "constant": sorted(constant.union(named))}
@@ -119,7 +111,8 @@ class Kernel:
             contracts, _ = self.bind_contracts(reader.fingerprint, reader.catalog())
             if (current := contracts.get(contract.table.lower())) is None:
                 raise Refused(f'there is no table "{contract.table}" any more; ask again')
-            return reader.most_partners(partner_count(relation, columns, current), current.engine)
+            counted = partner_count(relation, columns, current)
+            return int(reader.fact(counted, current.engine)[0])
 
     def find_seals(
         self, source: a.Relation, contract: TableContract, named: str, price: Price

@@ -21,7 +21,7 @@ from sqlpriv.errors import OperationalError, ReadFailed, VaultBusy
 from sqlpriv.kernel import engine
 from sqlpriv.kernel import reader as reader_module
 from sqlpriv.kernel.engine import fingerprint
-from sqlpriv.kernel.reader import Reader
+from sqlpriv.kernel.reader import Reader, known_of
 from sqlpriv.kernel.terms.contract import Type
 from sqlpriv.session.access.owner_engine import OwnerEngine
 
@@ -275,36 +275,21 @@ def test_an_engine_stays_and_its_vault_does_not(vault: Path) -> None:
         assert opened._engine is kept
 
 
-def test_a_connection_is_kept_for_the_next_reader_and_nothing_with_it(vault: Path) -> None:
+def test_nothing_is_kept_of_a_reader(vault: Path) -> None:
+    """Neither a connection nor the result that lies in it, whether it succeeded or failed."""
     with Reader(vault) as opened:
-        first = opened._duckdb
-        assert opened.truths("SELECT id FROM main.t") == (1,)
-        with Reader(vault) as beside:
-            assert beside._duckdb is not first
-        first.execute("SELECT id FROM main.t")
-    assert first.fetchall() == []
-    with pytest.raises(duckdb.Error):
-        first.execute("SELECT id FROM main.t")
-    with Reader(vault) as opened:
-        assert opened._duckdb in {first, beside._duckdb}
-        assert opened.truths("SELECT sqlpriv_clamp(7, 1, 5)") == (5,)
-
-
-def test_the_connection_of_a_failed_read_is_closed(vault: Path) -> None:
-    with pytest.raises(ReadFailed), Reader(vault) as opened:
-        opened.truths("SELECT error('of one row: 4711')")
-    with pytest.raises(duckdb.Error, match="closed"):
-        opened._duckdb.execute("SELECT 1")
-
-
-def test_an_engine_that_is_given_up_lets_go_of_what_it_kept(vault: Path) -> None:
-    with Reader(vault) as opened:
-        kept = opened._engine
-    assert kept.idle
-    engine._ENGINES.pop(kept.spills).main.close()
-    for connection in (kept.main, *(connection for _, connection in kept.idle)):
+        opened._duckdb.execute("SELECT id FROM main.t")
+    with pytest.raises(ReadFailed), Reader(vault) as failed:
+        failed.truths("SELECT error('of one row: 4711')")
+    for connection in (opened._duckdb, failed._duckdb):
         with pytest.raises(duckdb.Error, match="closed"):
             connection.execute("SELECT 1")
+
+
+def test_macros_are_those_of_the_engine_beside_the_vault(vault: Path) -> None:
+    with Reader(vault) as opened:
+        assert opened.truths("SELECT sqlpriv_clamp(7, 1, 5)") == (5,)
+        assert opened.truths("SELECT current_database()") == ("vault",)
 
 
 def test_who_is_interrupted_leaves_nothing_behind(vault: Path) -> None:
@@ -452,10 +437,10 @@ def test_an_engine_that_broke_says_nothing_and_is_not_asked_again(vault: Path) -
 def test_who_comes_as_an_engine_breaks_is_told_nothing(
     vault: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reader_module, "_PLAIN", set())
+    known_of.cache_clear()
     monkeypatch.setattr(reader_module, "MACROS_THERE", "SELECT error('of one row: 4711')")
-    with pytest.raises(ReadFailed) as told:
-        Reader(vault)
+    with pytest.raises(ReadFailed) as told, Reader(vault) as opened:
+        opened.catalog()
     assert "4711" not in str(told.value)
     assert told.value.__context__ is None
 

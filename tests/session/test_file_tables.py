@@ -289,7 +289,7 @@ def test_the_sealed_engine_opens_no_other_file(session: Session, tmp_path: Path)
                 run(f"SELECT * FROM read_parquet('{tmp_path}/{other}')")
         with pytest.raises(duckdb.Error):
             run(f"COPY (SELECT 1 AS a) TO '{tmp_path}/a.parquet' (FORMAT parquet)")
-    assert reader.CATALOGS
+    assert reader.known_of(opened.fingerprint)["catalog"]
 
 
 def test_a_link_to_a_key_that_occurs_twice_is_refused_before_any_charge(

@@ -595,6 +595,27 @@ MUTANTS = (
         READER,
     ),
     Mutant(
+        "a forked process ends its parent's engines",
+        K + "engine.py",
+        "    never_free(_ENGINES.copy())\n",
+        "    pass\n",
+        "tests/system/test_idle_engines.py",
+    ),
+    Mutant(
+        "a forked process lets go of the file that its parent reads",
+        K + "engine.py",
+        "        engine.readers.add(engine.main)\n",
+        "        pass\n",
+        READER,
+    ),
+    Mutant(
+        "a second descriptor of a file takes the place of the first",
+        K + "rows_in_files.py",
+        "(*place, file) if place in _FILES else place",
+        "place",
+        READER,
+    ),
+    Mutant(
         "macros of the vault stand before those that were audited",
         K + "reader.py",
         "self.truths(MACROS_THERE) != (0,)",

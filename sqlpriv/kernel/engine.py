@@ -33,6 +33,7 @@ from sqlpriv.kernel.rows_in_files import Files, contents_of, descriptor_of, file
 from sqlpriv.kernel.spark.spark_session import spark_of
 from sqlpriv.kernel.sql.queries import MACROS
 from sqlpriv.kernel.sql.quoting import literal
+from sqlpriv.system.idle_engines import never_free
 
 OPTIMIZERS_OFF = (
     "top_n_window_elimination",  # makes lists of units' rows
@@ -88,7 +89,27 @@ class Engine:
     listing: threading.Lock = field(default_factory=threading.Lock)
 
 
-_ENGINES: dict[Path, Engine] = {}  # by `spills`, of this process: threads do not outlive a fork
+_ENGINES: dict[Path, Engine] = {}  # by `spills`
+
+
+def _leave_to_parent() -> None:
+    """Forgets the engines of the process that was forked, and has them never end here.
+
+    Claim: a forked process lives on, and its parent's reads with it. An engine's threads do not
+    outlive a fork, and to end an engine waits for them, or crashes. Who was reading when the
+    process was forked lets go of no file here: the lock and the spill folder are the parent's.
+    """
+    for engine in _ENGINES.values():
+        engine.readers.add(engine.main)
+    never_free(_ENGINES.copy())
+    _ENGINES.clear()
+    _USING.release()
+
+
+# Nobody attaches or detaches while the process is forked.
+os.register_at_fork(
+    before=_USING.acquire, after_in_parent=_USING.release, after_in_child=_leave_to_parent
+)
 
 
 def attach(vault: Path) -> tuple[Engine, duckdb.DuckDBPyConnection]:

@@ -47,9 +47,12 @@ AND schema_name = 'main' AND lower(table_name) = lower($table)
 AND NOT regexp_matches(lower(sql), 'collate|generated always')"""
 MISSING = "missing"
 _FOOTERS: dict[tuple[str | int, ...], str] = {}
-_FILES: dict[tuple[int, int], int] = {}  # descriptors by device and inode, which stay theirs
-os.register_at_fork(after_in_child=_FILES.clear)  # locks on them are the parent's
+_FILES: dict[tuple[int, ...], int] = {}  # descriptors by device and inode, which stay theirs
 _LOCK = threading.Lock()
+os.register_at_fork(after_in_child=_FILES.clear)  # locks on them are the parent's
+os.register_at_fork(
+    before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_LOCK.release
+)
 
 
 class Listed(NamedTuple):
@@ -113,7 +116,9 @@ def contents_of(database: Path) -> str:
 def descriptor_of(database: Path) -> int:
     """Returns a descriptor of a DuckDB file; raises OSError where there is none.
 
-    Claim: who has the file open keeps its lock: descriptors of the last files are kept open.
+    Claim: who has the file open keeps its lock: descriptors of the last files are kept open. Where
+    the name moved meanwhile, to a file that is open already, both descriptors of that are kept: to
+    close one of them would give up the lock.
     """
     with _LOCK:
         at = database.stat()
@@ -121,7 +126,8 @@ def descriptor_of(database: Path) -> int:
             for k in [k for k, f in _FILES.items() if not os.fstat(f).st_nlink] or [*_FILES][:-63]:
                 os.close(_FILES.pop(k))
             at = os.fstat(file := os.open(database, os.O_RDONLY))  # of another, if its name moved
-            _FILES[at.st_dev, at.st_ino] = file
+            place = (at.st_dev, at.st_ino)
+            _FILES[(*place, file) if place in _FILES else place] = file
         return file
 
 

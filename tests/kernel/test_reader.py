@@ -18,7 +18,7 @@ import pytest
 from support.vaults import write
 
 from sqlpriv.errors import OperationalError, ReadFailed, VaultBusy
-from sqlpriv.kernel import engine
+from sqlpriv.kernel import engine, rows_in_files
 from sqlpriv.kernel import reader as reader_module
 from sqlpriv.kernel.engine import fingerprint
 from sqlpriv.kernel.reader import Reader, known_of
@@ -205,7 +205,7 @@ vault, writer = Path(sys.argv[1]), [sys.executable, "-c", sys.argv[2], sys.argv[
 with Reader(vault):
     if (child := os.fork()) == 0:
         Reader(vault).__exit__()
-        os._exit(0)
+        sys.exit(0)
     assert os.waitpid(child, 0)[1] == 0
     vault.open("rb").close()
     print(subprocess.run(writer, timeout=60).returncode)
@@ -261,6 +261,22 @@ def test_ctrl_c_leaves_no_clock_that_a_process_waits_for(
     assert clock.daemon  # also where a second one comes before the call is said to have ended
     clock.join(20)
     assert not clock.is_alive()
+
+
+def test_both_descriptors_of_a_file_that_took_the_name_are_kept(
+    vault: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The name moves between the look at it and the opening; to close one would unlock both."""
+    monkeypatch.setattr(rows_in_files, "_FILES", kept := dict[tuple[int, ...], int]())
+    write(other := vault.with_name("other.duckdb"), "CREATE TABLE t (id INTEGER)")
+    first, before = rows_in_files.descriptor_of(other), vault.stat()
+    other.rename(vault)
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "stat", lambda *_: before)
+        second = rows_in_files.descriptor_of(vault)
+    assert first != second
+    assert {*kept.values()} == {first, second}
+    assert rows_in_files.descriptor_of(vault) == first
 
 
 def test_an_engine_stays_and_its_vault_does_not(vault: Path) -> None:

@@ -13,7 +13,6 @@ from typing import Any
 import duckdb
 
 from sqlpriv.kernel.sql.expressions import ROW, SQL_TYPES
-from sqlpriv.kernel.sql.queries import MACROS
 from sqlpriv.kernel.sql.relations import Scope
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Column, TableContract, Type, Value
@@ -164,7 +163,6 @@ def _values_that_pass(
         return None
     try:
         engine = public_engine().cursor()
-        engine.execute(MACROS)
         return tuple(engine.execute(sql, list(map(list, lists))).fetchall())
     except duckdb.Error:
         return None

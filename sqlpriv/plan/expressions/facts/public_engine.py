@@ -8,6 +8,7 @@ from typing import Any
 
 import duckdb
 
+from sqlpriv.kernel.sql.queries import MACROS
 from sqlpriv.system.quiet_engine import SANDBOX, open_utc_engine
 
 _OF_TYPES = frozenset(
@@ -40,7 +41,8 @@ def public_value(text: str) -> Any:
 
 def is_function(name: str) -> bool:
     """Returns whether DuckDB has a function of that name, of any kind."""
-    text = "SELECT count(*) FROM duckdb_functions() WHERE lower(function_name) = lower(?)"
+    text = """SELECT count(*) FROM duckdb_functions()
+    WHERE internal AND lower(function_name) = lower(?)"""
     return bool(public_engine().cursor().execute(text, [name]).fetchall()[0][0])
 
 
@@ -64,8 +66,9 @@ def scalar_functions() -> frozenset[str]:
 
 @cache
 def public_engine() -> duckdb.DuckDBPyConnection:
-    """Returns this process's one engine without tables; each call takes a cursor of it."""
-    return open_utc_engine({**SANDBOX, "memory_limit": "256MB"})
+    """Returns this process's one engine without tables; each call takes a cursor of it. It has the
+    kernel's macros, which the texts of the kernel's expressions call."""
+    return open_utc_engine({**SANDBOX, "memory_limit": "256MB"}).execute(MACROS)
 
 
 os.register_at_fork(after_in_child=public_engine.cache_clear)  # threads do not survive a fork

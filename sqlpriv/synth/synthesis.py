@@ -105,6 +105,11 @@ def prepare(
     bins = chosen["bins"]
     cut = min(bins, SHORT) if chosen["binning"] == "auto" else bins
     made_up = read_patterns(chosen["patterns"])
+    if absent := made_up.keys() - {name.lower() for name in columns}:
+        raise Refused(
+            f'patterns name "{min(absent)}", which is no column of the table',
+            hint="select it, or leave its pattern out; nothing was read",
+        )
     if method_asked.selects and not yocto:
         raise Refused(f"{method_asked.name} needs a delta for keys; nothing was read")
     undeclared = _undeclared_columns(contract, columns, made_up) if method_asked.selects else ()
@@ -262,6 +267,7 @@ def _find_flaws(
         SELECTED if job.method.selects else job.options["outside"],
         job.bounded,
         total_noise(asker.releases),
+        constrained=bool(domain.composed),
     )
 
 

@@ -166,11 +166,33 @@ def test_what_cannot_be_made_is_refused_with_what_to_write(owner, query, told, h
     assert owner.execute("SHOW PRIVACY BUDGET").table.to_pylist() == spent
 
 
+def test_a_boolean_needs_no_domain(tmp_path):
+    """Of 3,000 rows a third are true and 100 are NULL, at a price that hides 20 of them at most."""
+    session = Session(tmp_path / "b.duckdb", role="owner")
+    session.execute(
+        "CREATE TABLE t AS SELECT i AS id, CASE WHEN i >= 100 THEN i % 3 = 0 END AS f"
+        " FROM range(3000) r(i); ALTER TABLE t SET PRIVACY (KEY (id), BOUND (rows_per_unit = 1));"
+        " ALTER TABLE t SET PRIVACY BUDGET (epsilon = 100)"
+    )
+    for query in ("SELECT f FROM t", "SELECT * FROM t", "SELECT f AS f FROM t STRATIFY BY f"):
+        session.execute(
+            f"CREATE OR REPLACE SYNTHETIC TABLE s AS {query}"
+            " USING independent OPTIONS (epsilon = 5)"
+        )
+        drawn = session.execute("SELECT f, count(*) FROM s GROUP BY f").table
+        counts = dict(zip(*(column.to_pylist() for column in drawn.columns), strict=True))
+        assert counts.keys() == {True, False, None}
+        for value, rows in ((True, 967), (False, 1933), (None, 100)):
+            assert abs(counts[value] - rows) < 20
+
+
 def test_a_pattern_is_for_text_alone(owner):
     with pytest.raises(Refused, match="a pattern makes text"):
         made(owner, "sex, badge FROM people", ", patterns = 'badge = ###'")
     with pytest.raises(Refused, match="list of columns and patterns"):
         made(owner, "sex FROM people", ", patterns = 'plate'")
+    with pytest.raises(Refused, match='patterns name "plate", which is no column'):
+        made(owner, "sex FROM people", ", patterns = 'plate = ###'")
 
 
 def test_what_groups_per_unit_leaves_out_is_told(owner):

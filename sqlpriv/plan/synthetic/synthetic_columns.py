@@ -207,7 +207,10 @@ def _column_of(
     expr = rows.binder.bind(node)
     shape = rows.binder.shape(node, expr)
     if column is not None:  # of a LEFT JOIN's right side it may be NULL, too
-        domain = _with_null(column.domain) if shape.nullable else column.domain
+        domain = column.domain
+        if domain is None and column.type is Type.BOOLEAN:
+            domain = Categories((False, True))
+        domain = _with_null(domain) if shape.nullable else domain
         return replace(column, name=published, domain=domain), expr
     domain = _domain_of(shape)
     if domain is None and not free.is_selected(shape.type, _sql_type(shape)):

@@ -62,7 +62,7 @@ def column_flaw(
         return what, instead_of(column.sql_type)
     if (
         column.domain is None
-        and column.type is not Type.TIME
+        and column.type not in (Type.TIME, Type.BOOLEAN)
         and not (free.is_new(column) or free.is_selected(column.type, column.sql_type))
     ):
         alter = f"{alter_text(table, column.name)} SET PRIVACY DOMAIN"

@@ -47,6 +47,7 @@ class Findings:
         bounded: Whether rows may be in more strata of a unit than are kept.
         total_sigma: The noise of `total`.
         vague: Columns of numbers of which noise hides where they lie.
+        constrained: Whether columns are differences of others, which have an end at 0.
     """
 
     drawn: int
@@ -60,6 +61,7 @@ class Findings:
     bounded: bool = False
     total_sigma: float = 0.0
     vague: Sequence[str] = ()
+    constrained: bool = False
 
 
 def grade(two_way: float, drawn: int) -> str:
@@ -192,7 +194,9 @@ def _beyond(findings: Findings) -> list[str]:
     if beyond is None or beyond.value <= SEEN * beyond.sigma:
         return []
     rows = f"about {beyond.value:.0f} (± {INTERVAL * beyond.sigma:.0f}) rows"
-    return [f"{rows} have a number or date beyond its declared ends, which counts as the end"]
+    what = "have a number or date beyond its declared ends"
+    what += ", or break a constraint" * findings.constrained
+    return [f"{rows} {what}, which counts as the end"]
 
 
 def _share_left_out(findings: Findings) -> float:

@@ -228,6 +228,14 @@ def test_the_noise_of_both_numbers_is_in_the_margin_of_rows_left_out() -> None:
     assert "about 100 (± 20) of 500" in quality_line(replace(unsure, total_sigma=0.0))
 
 
+@pytest.mark.parametrize("constrained", [True, False])
+def test_rows_that_break_a_constraint_are_told_among_those_beyond_ends(constrained: bool) -> None:
+    noised = NoisedNumber(500.0, 1.0)
+    measured = MeasuredError({}, noised, beyond=NoisedNumber(90.0, 1.0))
+    findings = Findings(500, 500.0, measured, ExpectedError(0.1, 0.1), constrained=constrained)
+    assert ("break a constraint" in quality_line(findings)) == constrained
+
+
 def test_of_no_row_nothing_is_said_of_columns() -> None:
     error = MeasuredError({1: NoisedNumber(0.5, 0.1)}, None)
     expected = ExpectedError(0.5, 0.7)

@@ -61,10 +61,12 @@ def measured_marginals(space: Space, price: Price, degree: int) -> list[Marginal
         Refused: There are more than MOST_MARGINALS to choose from.
     """
     columns = modelled_columns(space.sizes)
-    if sum(math.comb(len(columns), k + 1) for k in range(degree)) > MOST_MARGINALS:
+    if _count_marginals(len(columns), degree) > MOST_MARGINALS:
+        fits = max(n for n in range(len(columns)) if _count_marginals(n, degree) <= MOST_MARGINALS)
+        lower = f", OPTIONS (degree = {degree - 1})" * (degree > 2)
         raise Refused(
             f"hdmm weighs {MOST_MARGINALS} marginals at most",
-            hint="select fewer columns, OPTIONS (degree = 2), or USING mst",
+            hint=f"select {fits} columns at most{lower}, or USING mst",
         )
     first, rest = split_price(price, [ONES, 1 - ONES])
     workload = workload_of(columns, degree)
@@ -84,6 +86,11 @@ def measured_marginals(space: Space, price: Price, degree: int) -> list[Marginal
             together = type(each)(marginals[at].price.nano + each.nano)
             marginals[at] = Marginal(clique, together)
     return marginals
+
+
+def _count_marginals(columns: int, degree: int) -> int:
+    """Returns how many marginals there are of at most `degree` of these columns."""
+    return sum(math.comb(columns, k) for k in range(1, degree + 1))
 
 
 def _phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:

@@ -623,6 +623,13 @@ MUTANTS = (
         "tests/attacks/test_engine.py",
     ),
     Mutant(
+        "a macro of the vault stands in for the look for macros",
+        K + "reader.py",
+        "system.main.duckdb_functions()",
+        "duckdb_functions()",
+        "tests/attacks/test_engine.py",
+    ),
+    Mutant(
         "some bins are taken for all",
         K + "sql/quoting.py",
         "if key.has_all_bins:",

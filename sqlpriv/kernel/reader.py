@@ -33,8 +33,9 @@ from sqlpriv.system.time_limit import TimeLimit
 TIMEOUT_SECONDS = 600.0
 """No read takes longer. The limit is the same for every question, as that of memory is, so that
 reaching it tells only that a read took as long."""
-MACROS_THERE = """SELECT count(*) FROM duckdb_functions()
-WHERE NOT internal AND database_name = current_database()"""
+MACROS_THERE = """SELECT 0 UNION ALL SELECT 1 FROM system.main.duckdb_functions()
+WHERE NOT internal AND database_name = 'vault' ORDER BY 1 DESC LIMIT 1"""
+"""Calls nothing that a macro could stand in for: `count_star` hid itself and all others."""
 Catalog = tuple[TableContract, ...]
 CATALOG = resources.files("sqlpriv.kernel.sql").joinpath("catalog.sql").read_text("utf-8")
 _P = ParamSpec("_P")

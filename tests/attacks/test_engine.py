@@ -9,6 +9,7 @@ import pytest
 from support.vaults import write
 
 from sqlpriv.errors import Error, OperationalError
+from sqlpriv.kernel.reader import Reader
 from sqlpriv.session.session import Session
 
 DECLARED = """
@@ -103,6 +104,23 @@ def test_a_macro_of_the_vault_stands_in_for_nothing(tmp_path: Path) -> None:
         analyst.execute(f"{PRICE} COUNT(*) FROM t")
     write(path, "DROP MACRO sum")
     assert outcome(path, f"{PRICE} COUNT(*) FROM t") == ("rows", 1)
+
+
+@pytest.mark.parametrize(
+    "macro",
+    [
+        "count_star() AS 0",
+        "current_database() AS 'x'",
+        "duckdb_functions() AS TABLE SELECT true AS internal, 'x' AS database_name",
+        "count(x) AS 0",
+        "sqlpriv_clamp(x, low, high) AS x",
+    ],
+)
+def test_no_macro_hides_itself_from_the_look_for_macros(tmp_path: Path, macro: str) -> None:
+    """The first three did, and any other macro beside them."""
+    write(path := tmp_path / "hidden.duckdb", f"CREATE TABLE t (id INTEGER); CREATE MACRO {macro}")
+    with Reader(path) as reader, pytest.raises(OperationalError, match="macros"):
+        reader.catalog()
 
 
 def test_a_collation_joins_no_units(tmp_path: Path) -> None:

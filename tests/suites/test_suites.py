@@ -401,3 +401,14 @@ def test_a_column_in_on_that_is_of_both_sides_is_refused(session: Session) -> No
         "JOIN (VALUES ('web'), ('app')) AS c (source) ON c.source = source",
         "has the name of a column of a table beside",
     )
+
+
+def test_a_comparison_narrows_a_quotient_that_is_a_column(exact_session: Session) -> None:
+    """Where the divisor is 0 it is infinite in the comparison, and NULL in the sum."""
+    sums = [
+        f"SELECT ERROR(SUM(q)) AS e FROM (SELECT income / hours AS q FROM people) WHERE q <= {most}"
+        for most in (30, 1000)
+    ]
+    for _ in without_noise():
+        narrow, wide = (float(exact_session.execute(x).table.column("e")[0].as_py()) for x in sums)
+        assert 20 < wide / narrow < 40

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Type
 from sqlpriv.plan.expressions.facts.value_facts import column_scale
-from sqlpriv.plan.expressions.literal_types import coerce_literal, refuse
+from sqlpriv.plan.expressions.literal_types import coerce_literal, endless_number, refuse
 from sqlpriv.plan.expressions.moment_lists import bind_strftime
 from sqlpriv.statements import tree as t
 
@@ -59,6 +59,8 @@ def bind_cast(binder: Binder, node: t.Cast) -> a.Expr:
     if isinstance(node.arg, t.Literal) and node.arg.value is None and target:
         return a.Lit(None, target)
     if isinstance(node.arg, t.Literal) and isinstance(node.arg.value, str):
+        if target is Type.REAL and (number := endless_number(node.arg.value)) is not None:
+            return number
         node = replace(node, arg=_number_in_text(node, node.arg.value, target))
     arg = binder.bind(node.arg)
     shape = binder.shape(node.arg, arg)
@@ -113,9 +115,8 @@ def _number_in_text(node: t.Cast, text: str, target: Type | None) -> t.Node:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        named = text.strip(" +-").lower() in ("nan", "inf", "infinity")
-        hint = "write isnan(x) or isinf(x)" if named else "write it without quotes"
-        raise refuse(node, f"this text is no number of type {node.type}", hint)
+        message = f"this text is no number of type {node.type}"
+        raise refuse(node, message, "write it without quotes")
     return t.Literal(value, node.arg.pos)
 
 

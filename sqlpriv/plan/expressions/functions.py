@@ -6,7 +6,6 @@ be told from its arguments' bounds.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -17,7 +16,7 @@ from sqlpriv.plan.expressions import moment_functions
 from sqlpriv.plan.expressions.casts import round_decimal
 from sqlpriv.plan.expressions.columns import plain_text_casts
 from sqlpriv.plan.expressions.facts.dates import UNITS
-from sqlpriv.plan.expressions.literal_types import refuse
+from sqlpriv.plan.expressions.literal_types import INFINITY, NAN, refuse
 from sqlpriv.plan.expressions.moment_lists import (
     bind_moment_of_number,
     bind_name,
@@ -25,6 +24,7 @@ from sqlpriv.plan.expressions.moment_lists import (
     bind_time_bucket,
     format_of_letters,
 )
+from sqlpriv.plan.expressions.operators import with_infinity
 from sqlpriv.plan.expressions.row_functions import (
     ONE_NUMBER,
     OPERATORS,
@@ -154,7 +154,6 @@ def bind_call(binder: Binder, node: t.FunctionCall) -> a.Expr:
 
 
 _TEXTS = {"len": "length", "lcase": "lower", "ucase": "upper"}
-_LARGEST = sys.float_info.max
 
 
 def _text_function(binder: Binder, node: t.Node, name: str, arg: t.Node) -> a.Expr:
@@ -193,20 +192,15 @@ def _quotient(binder: Binder, node: t.Node, left: t.Node, right: t.Node) -> a.Ex
 def _test_of_number(binder: Binder, node: t.FunctionCall, arg: t.Node) -> a.Expr:
     """Returns isnan(x), isinf(x) or isfinite(x), NULL of NULL: a comparison reads what is stored,
     a value has no NaN."""
-    expr = binder.bind(arg)
-    type_ = binder.shape(arg, expr).type
-    if type_ is Type.INTEGER:
-        return a.Call("=" if node.name == "isfinite" else "<>", (expr, expr))
-    if type_ is not Type.REAL or not isinstance(expr, a.Col):
-        raise refuse(node, f"{node.name} takes a column of numbers", "write isnan(x)")
-    ends = (a.Lit(-_LARGEST, Type.REAL), a.Lit(_LARGEST, Type.REAL))
-    if node.name == "isfinite":
-        return a.Call("and", (a.Call(">=", (expr, ends[0])), a.Call("<=", (expr, ends[1]))))
-    is_nan = a.Call("is null", (a.Call("coalesce", (expr,)),))
+    number = with_infinity(binder, binder.bind(arg))
+    if binder.shape(arg, number).type not in (Type.INTEGER, Type.REAL):
+        raise refuse(node, f"{node.name} takes a number", "write isnan(x)")
+    ends = (a.Call("neg", (INFINITY,)), INFINITY)
+    if node.name == "isnan":
+        return a.Call("=", (number, NAN))
     if node.name == "isinf":
-        above = a.Call("and", (a.Call(">", (expr, ends[1])), a.Call("not", (is_nan,))))
-        return a.Call("or", (a.Call("<", (expr, ends[0])), above))
-    return a.Case(((a.Call("is null", (expr,)), a.Lit(None, Type.BOOLEAN)),), is_nan)
+        return a.Call("or", tuple(a.Call("=", (number, end)) for end in ends))
+    return a.Call("and", (a.Call(">", (number, ends[0])), a.Call("<", (number, ends[1]))))
 
 
 def _is_moment(binder: Binder, node: t.Node) -> bool:

@@ -24,6 +24,21 @@ from sqlpriv.plan.expressions.facts.dates import DATE_PARTS
 from sqlpriv.plan.expressions.facts.value_facts import Shape
 from sqlpriv.statements.tree import Literal, Node
 
+INFINITY: a.Expr = a.Call("exp", (a.Lit(1000.0, Type.REAL),))
+"""The kernel has no literal for it. An exponential that no double holds is infinite."""
+NAN: a.Expr = a.Call("-", (INFINITY, INFINITY))
+_ENDLESS = re.compile(r"([+-]?)(?:(nan)|inf(?:inity)?)", re.IGNORECASE)
+
+
+def endless_number(text: str) -> a.Expr | None:
+    """Returns 'inf', 'Infinity' or 'NaN', with a sign or without, as DuckDB reads it; None for
+    other texts."""
+    form = _ENDLESS.fullmatch(text.strip())
+    if form is None:
+        return None
+    number = NAN if form[2] else INFINITY
+    return a.Call("neg", (number,)) if form[1] == "-" else number
+
 
 def refuse(node: Node, message: str, hint: str | None = None) -> Refused:
     """Returns the refusal that points at the expression's place in the text."""

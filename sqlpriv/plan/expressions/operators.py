@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,8 @@ from sqlpriv.plan.expressions.facts.conditions import flatten
 from sqlpriv.plan.expressions.facts.inference import infer_shape
 from sqlpriv.plan.expressions.facts.value_facts import Shape
 from sqlpriv.plan.expressions.literal_types import (
+    INFINITY,
+    NAN,
     beside_floats,
     coerce_literal,
     coerce_uuid,
@@ -85,29 +86,47 @@ def _bind_arithmetic(binder: Binder, op: str, nodes: tuple[t.Node, t.Node]) -> a
     return a.Call(op, sides)
 
 
-def with_infinity(binder: Binder, side: a.Expr) -> a.Expr:
-    """Returns a side of a comparison; of a quotient whose divisor may be 0 the largest double then.
+_OF_NUMBERS = ("+", "-", "*", "/", "neg", "abs", "real", "coalesce", "least", "greatest")
+_ROUNDED = ("round", "floor", "ceil", "trunc", "scale")
+"""Operations on numbers that compute with an infinity and NaN as DuckDB does."""
 
-    DuckDB compares infinity there, and of 0 / 0 NaN, which is above all: here both are the largest
-    double, and the lowest where the dividend is negative. The kernel has NULL, which a quotient
-    stays that stands inside another function, is a value, or a column of a derived table.
+
+def with_infinity(binder: Binder, side: a.Expr) -> a.Expr:
+    """Returns a side of a comparison, with each quotient in it infinite where its divisor is 0.
+
+    DuckDB has an infinity there, and of 0 / 0 NaN, which is above all numbers. The kernel has NULL,
+    which a quotient stays that is a value, of an aggregate or a key, or an argument of another
+    function. The sign of the zero is not known: -0.0 is read as 0.0. Of quotients in quotients the
+    outer ones count, so that the text of a comparison grows fourfold at most.
     """
-    if not (isinstance(side, a.Call) and side.op == "/"):
-        return side
-    above, below = side.args
-    shape = infer_shape(below, binder.scope)
-    if not may_be_zero(shape):
-        return side
-    zero = a.Lit(0, shape.type)
-    is_zero = a.Call("=", (below, zero))
-    negative = a.Call("<", (above, a.Lit(0, infer_shape(above, binder.scope).type)))
-    present = a.Call("not", (a.Call("is null", (above,)),))
-    largest = a.Lit(sys.float_info.max, Type.REAL)
-    whens = (
-        (a.Call("and", (is_zero, negative)), a.Lit(-sys.float_info.max, Type.REAL)),
-        (a.Call("and", (is_zero, present)), largest),
-    )
-    return a.Case(whens, side)
+    match side:
+        case a.Col(name) if name.lower() in binder.quotients:
+            return _infinite_by_zero(binder, binder.quotients[name.lower()], side)
+        case a.Call("/", (_, below)) if may_be_zero(infer_shape(below, binder.scope)):
+            return _infinite_by_zero(binder, side, side)
+        case a.Call(op, args) if op in _OF_NUMBERS or op.split()[0] in _ROUNDED:
+            return a.Call(op, tuple(with_infinity(binder, arg) for arg in args))
+    return side
+
+
+def _infinite_by_zero(binder: Binder, quotient: a.Call, otherwise: a.Expr) -> a.Expr:
+    """Returns a quotient as DuckDB has it where its divisor is 0, and `otherwise` elsewhere.
+
+    Args:
+        binder: Knows the types of both sides.
+        quotient: The two sides.
+        otherwise: The quotient, or the column of a query in FROM that holds it. It is NULL where
+            another branch is taken, and the tests say so, so that a comparison of it still narrows
+            the column's ends (`facts.conditions`).
+    """
+    above, below = quotient.args
+    nought, zero = (a.Lit(0, infer_shape(x, binder.scope).type) for x in (above, below))
+    tests = (a.Call("is null", (otherwise,)), a.Call("=", (below, zero)))
+    outcomes = (("<", a.Call("neg", (INFINITY,))), (">", INFINITY), ("=", NAN))
+    whens = [
+        (a.Call("and", (*tests, a.Call(op, (above, nought)))), outcome) for op, outcome in outcomes
+    ]
+    return a.Case(tuple(whens), otherwise)
 
 
 def may_be_zero(shape: Shape) -> bool:

@@ -60,6 +60,8 @@ def project(
         scope = {**rows.binder.scope, new: shape}
         required = rows.binder.required | ({new} if rows.binder.is_present(expr) else set())
         binder = replace(rows.binder, scope=scope, required=required)
+        if isinstance(expr, a.Call) and expr.op == "/":
+            binder = replace(binder, quotients={**binder.quotients, new.lower(): expr})
         leaves = dict(rows.leaves)
         if leaves:
             leaves[new] = next(iter(leaves.values()))

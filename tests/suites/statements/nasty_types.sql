@@ -84,3 +84,14 @@ SELECT b, COUNT(*) FILTER (WHERE s = 'A') AS x, COUNT(*) FILTER (WHERE s = 'a') 
     SUM(COUNT(*)) OVER () AS t FROM odd GROUP BY b;
 SELECT greatest(change, NULL, 1) AS c, COUNT(*) AS n FROM events GROUP BY c;
 SELECT least(ward, 2, NULL) AS c, greatest(NULL, ward) AS g, COUNT(*) AS n FROM visits GROUP BY ALL HAVING n > 0;
+SELECT COUNT(*) AS n FROM (SELECT age / hours AS q FROM people) WHERE q > 5;
+SELECT COUNT(*) AS n FROM (SELECT change / change AS q FROM events) WHERE q = 'NaN'::DOUBLE OR q < 1;
+SELECT SUM(q) AS s, COUNT(*) AS n FROM (SELECT age / hours AS q FROM people) WHERE q >= 0 AND q < 3;
+SELECT COUNT(*) AS n FROM people WHERE round(age / hours, 1) + 1 > 4 AND NOT abs(-age / hours) <= 9;
+SELECT COUNT(*) AS n FROM people WHERE age / hours < 1 / (hours - hours);
+SELECT isinf(age / hours) AS i, isnan(age / hours) AS x, COUNT(*) AS n FROM people GROUP BY ALL HAVING n > 0;
+SELECT COUNT(*) AS n FROM events WHERE score < '-Infinity'::DOUBLE OR score >= 'nan'::DOUBLE;
+SELECT COUNT(*) AS n FROM events WHERE isfinite(score) AND score > '-inf'::FLOAT8;
+WITH r AS (SELECT source, change / (change - 1) AS q FROM events)
+SELECT COUNT(*) AS n FROM r JOIN sources USING (source) WHERE q BETWEEN 2 AND 'inf'::DOUBLE;
+SELECT COUNT(*) AS n FROM (SELECT person, SUM(change) / SUM(change * change) AS q FROM events GROUP BY person) WHERE q IS NULL OR q > 0.1;

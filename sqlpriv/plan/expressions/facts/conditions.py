@@ -195,6 +195,10 @@ def _comparisons_of_columns(part: a.Expr) -> tuple[a.Expr, ...]:
     match part:
         case a.Call(op, (a.Lit() as value, expr)) if op in _TURNED and not isinstance(expr, a.Lit):
             return _comparisons_of_columns(a.Call(_TURNED[op], (expr, value)))
+        case a.Call(op, (a.Case(whens, a.Col() as column), a.Lit() as end)) if op in _SIDES:
+            is_null = a.Call("is null", (column,))
+            holds = all(flatten("and", test)[0] == is_null for test, _ in whens)
+            return (a.Call(op, (column, end)) if holds else part,)  # NULL passes, or what is within
         case a.Call("<" | "<=" as op, (a.Call("abs", (a.Col() as column,)), a.Lit(value) as end)):
             if not isinstance(value, int | float):
                 return (part,)

@@ -72,7 +72,7 @@ class Binder:
         excluded: Expressions of text that have none of these values, by WHERE.
         conditions: What WHERE and the conditions of inner joins demand of every row, all of it.
         unread: Columns of types that row expressions do not have, lower case → DuckDB's type.
-        quotients: Columns of queries in FROM, lower case → the quotient that they are.
+        infinite: Columns of queries in FROM, lower case → what they are, with quotients by zero.
         tried: What became of expressions that were to be evaluated over lists.
     """
 
@@ -90,7 +90,7 @@ class Binder:
     excluded: Mapping[a.Expr, tuple[Value, ...]] = field(default_factory=dict)
     conditions: tuple[a.Expr, ...] = ()
     unread: Mapping[str, str] = field(default_factory=dict)
-    quotients: Mapping[str, a.Call] = field(default_factory=dict)
+    infinite: Mapping[str, a.Expr] = field(default_factory=dict)
     tried: dict[t.Node, tuple[a.Expr, bool] | None] = field(
         default_factory=dict, init=False, compare=False
     )

@@ -86,8 +86,11 @@ def _bind_arithmetic(binder: Binder, op: str, nodes: tuple[t.Node, t.Node]) -> a
     return a.Call(op, sides)
 
 
-_OF_NUMBERS = ("+", "-", "*", "/", "neg", "abs", "real", "coalesce", "least", "greatest")
-_ROUNDED = ("round", "floor", "ceil", "trunc", "scale")
+_OF_NUMBERS = (
+    *("+", "-", "*", "/", "neg", "abs", "sign", "real", "coalesce", "least", "greatest"),
+    *("round", "floor", "ceil", "trunc", "scale", "sqrt", "cbrt", "ln", "log10", "log2"),
+    *("exp", "pow"),
+)
 """Operations on numbers that compute with an infinity and NaN as DuckDB does."""
 
 
@@ -98,35 +101,43 @@ def with_infinity(binder: Binder, side: a.Expr) -> a.Expr:
     which a quotient stays that is a value, of an aggregate or a key, or an argument of another
     function. The sign of the zero is not known: -0.0 is read as 0.0. Of quotients in quotients the
     outer ones count, so that the text of a comparison grows fourfold at most.
+
+    The column of a query in FROM that holds such an expression is NULL where another value is
+    compared, and the CASE says so: a comparison of it still narrows the column's ends.
     """
     match side:
-        case a.Col(name) if name.lower() in binder.quotients:
-            return _infinite_by_zero(binder, binder.quotients[name.lower()], side)
+        case a.Col(name) if name.lower() in binder.infinite:
+            is_null = a.Call("is null", (side,))
+            return a.Case(((is_null, binder.infinite[name.lower()]),), side)
         case a.Call("/", (_, below)) if may_be_zero(infer_shape(below, binder.scope)):
-            return _infinite_by_zero(binder, side, side)
-        case a.Call(op, args) if op in _OF_NUMBERS or op.split()[0] in _ROUNDED:
-            return a.Call(op, tuple(with_infinity(binder, arg) for arg in args))
+            return _infinite_by_zero(binder, side)
+        case a.Call(op, args) if op.split()[0] in _OF_NUMBERS:
+            changed = tuple(with_infinity(binder, arg) for arg in args)
+            return side if _are_same(changed, args) else a.Call(op, changed)
+        case a.Case(whens, otherwise):
+            thens = [then for _, then in whens]
+            *results, last = (with_infinity(binder, x) for x in (*thens, otherwise))
+            if _are_same((*results, last), (*thens, otherwise)):
+                return side
+            tests = (test for test, _ in whens)
+            return a.Case(tuple(zip(tests, results, strict=True)), last)
     return side
 
 
-def _infinite_by_zero(binder: Binder, quotient: a.Call, otherwise: a.Expr) -> a.Expr:
-    """Returns a quotient as DuckDB has it where its divisor is 0, and `otherwise` elsewhere.
+def _are_same(changed: Sequence[a.Expr], before: Sequence[a.Expr]) -> bool:
+    return all(x is y for x, y in zip(changed, before, strict=True))
 
-    Args:
-        binder: Knows the types of both sides.
-        quotient: The two sides.
-        otherwise: The quotient, or the column of a query in FROM that holds it. It is NULL where
-            another branch is taken, and the tests say so, so that a comparison of it still narrows
-            the column's ends (`facts.conditions`).
-    """
+
+def _infinite_by_zero(binder: Binder, quotient: a.Call) -> a.Expr:
+    """Returns a quotient as DuckDB has it where its divisor is 0."""
     above, below = quotient.args
     nought, zero = (a.Lit(0, infer_shape(x, binder.scope).type) for x in (above, below))
-    tests = (a.Call("is null", (otherwise,)), a.Call("=", (below, zero)))
+    is_zero = a.Call("=", (below, zero))
     outcomes = (("<", a.Call("neg", (INFINITY,))), (">", INFINITY), ("=", NAN))
     whens = [
-        (a.Call("and", (*tests, a.Call(op, (above, nought)))), outcome) for op, outcome in outcomes
+        (a.Call("and", (is_zero, a.Call(op, (above, nought)))), outcome) for op, outcome in outcomes
     ]
-    return a.Case(tuple(whens), otherwise)
+    return a.Case(tuple(whens), quotient)
 
 
 def may_be_zero(shape: Shape) -> bool:

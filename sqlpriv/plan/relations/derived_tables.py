@@ -21,10 +21,16 @@ from sqlpriv.plan.expressions.facts.engine_types import (
 )
 from sqlpriv.plan.expressions.facts.value_facts import Shape, union_of
 from sqlpriv.plan.expressions.literal_types import refuse
+from sqlpriv.plan.expressions.operators import with_infinity
 from sqlpriv.plan.relations.joins.named_rows import Naming, Rows, rename_columns
 from sqlpriv.plan.relations.per_unit import Folding, group_keys_of
 from sqlpriv.statements import default_name
 from sqlpriv.statements import tree as t
+
+MOST_COMPARED = 20_000
+"""Letters of an expression, as Python writes it, that stands for a column in comparisons. `q + q`
+in a query in FROM doubles it: eight of them in one another took 12 s. Beyond, the column is NULL
+where a quotient in it has the divisor 0."""
 
 
 def _type_compared(stored: str, shapes: Sequence[Shape]) -> str:
@@ -60,8 +66,9 @@ def project(
         scope = {**rows.binder.scope, new: shape}
         required = rows.binder.required | ({new} if rows.binder.is_present(expr) else set())
         binder = replace(rows.binder, scope=scope, required=required)
-        if isinstance(expr, a.Call) and expr.op == "/":
-            binder = replace(binder, quotients={**binder.quotients, new.lower(): expr})
+        compared = with_infinity(rows.binder, expr)
+        if compared is not expr and len(repr(compared)) <= MOST_COMPARED:
+            binder = replace(binder, infinite={**binder.infinite, new.lower(): compared})
         leaves = dict(rows.leaves)
         if leaves:
             leaves[new] = next(iter(leaves.values()))

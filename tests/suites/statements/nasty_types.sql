@@ -95,3 +95,6 @@ SELECT COUNT(*) AS n FROM events WHERE isfinite(score) AND score > '-inf'::FLOAT
 WITH r AS (SELECT source, change / (change - 1) AS q FROM events)
 SELECT COUNT(*) AS n FROM r JOIN sources USING (source) WHERE q BETWEEN 2 AND 'inf'::DOUBLE;
 SELECT COUNT(*) AS n FROM (SELECT person, SUM(change) / SUM(change * change) AS q FROM events GROUP BY person) WHERE q IS NULL OR q > 0.1;
+SELECT COUNT(*) AS n FROM people WHERE sqrt(nullif(age / hours, 0)) > 5 AND sign(age / hours) = 1;
+SELECT COUNT(*) AS n FROM (SELECT CASE WHEN employed THEN age / hours ELSE 0 END * 2 AS q FROM people) WHERE q > 30;
+SELECT COUNT(*) AS n FROM (SELECT 1 + p AS q FROM (SELECT round(age / hours, 1) AS p FROM people)) WHERE NOT q < 30;

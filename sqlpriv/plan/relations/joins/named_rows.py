@@ -115,7 +115,7 @@ def combine_sides(left: Rows, right: Rows, kind: str, shadow: bool = False) -> R
         excluded={**({} if lost else other.excluded), **one.excluded},
         conditions=(*one.conditions, *(() if lost else other.conditions)),
         unread={**other.unread, **one.unread},
-        quotients={**({} if lost else other.quotients), **one.quotients},
+        infinite={**({} if lost else other.infinite), **one.infinite},
     )
     return Rows(left.relation, binder, {**left.leaves, **right.leaves}, left.joined | right.joined)
 

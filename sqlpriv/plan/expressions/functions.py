@@ -196,8 +196,9 @@ def _test_of_number(binder: Binder, node: t.FunctionCall, arg: t.Node) -> a.Expr
     if binder.shape(arg, number).type not in (Type.INTEGER, Type.REAL):
         raise refuse(node, f"{node.name} takes a number", "write isnan(x)")
     ends = (a.Call("neg", (INFINITY,)), INFINITY)
-    if node.name == "isnan":
-        return a.Call("=", (number, NAN))
+    if node.name == "isnan":  # NULL is among its values as a key, whatever is declared
+        nothing = (a.Call("is null", (number,)), a.Lit(None, Type.BOOLEAN))
+        return a.Case((nothing,), a.Call("=", (number, NAN)))
     if node.name == "isinf":
         return a.Call("or", tuple(a.Call("=", (number, end)) for end in ends))
     return a.Call("and", (a.Call(">", (number, ends[0])), a.Call("<", (number, ends[1]))))

@@ -106,12 +106,16 @@ def statements_paid(
 
 
 def _as_written(text: str) -> str:
-    """Returns a statement without the marks in the names of keys that no output has as it is.
+    """Returns a statement without the marks in the names of keys that no output has as it is; on
+    one line, unless a comment or a text in quotes ends with its line.
 
-    >>> _as_written('SELECT age // 10 AS "__group0:decade", COUNT(*) FROM people')
+    >>> _as_written('SELECT age // 10 AS "__group0:decade",\\n  COUNT(*)\\nFROM people')
     'SELECT age // 10 AS "decade", COUNT(*) FROM people'
     """
-    return _MARKED_NAME.sub(r'"\1"', text)
+    lines = _MARKED_NAME.sub(r'"\1"', text).split("\n")
+    if any(line.count("'") % 2 or line.count('"') % 2 or "--" in line for line in lines):
+        return "\n".join(lines)
+    return " ".join(filter(None, map(str.strip, lines)))
 
 
 def noised_answers(ledger: Ledger, names: Mapping[str, str], viewer: str | None = None) -> pa.Table:

@@ -68,7 +68,8 @@ def domain_lines(fetch: Fetch, table: str, column: ColumnProfile) -> list[str]:
     if outward_ends(column) is None:
         if column.type == "VARCHAR" and (remark := text_remark(fetch, table, column.name)):
             return remark
-        return [f"-- {column.name}: {column.distinct} different values; list those to group by"]
+        values = count_text(column.distinct, "different value")
+        return [f"-- {column.name}: {values}; list those to group by"]
     return _interval_lines(fetch, table, column, codes, outside)
 
 

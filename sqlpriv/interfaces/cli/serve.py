@@ -6,6 +6,7 @@ import gc
 import importlib
 import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -142,15 +143,15 @@ def serve(
         server = Server(vault, listen, tls, audit, limits, postgresql, pairs, monitor)
         try:
             signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-            click.echo(f"serving {vault} on {server.location}; Ctrl-C ends it", err=True)
+            tell(f"serving {vault} on {server.location}; Ctrl-C ends it")
             if server.postgresql is not None:
                 host, port = server.postgresql.address
-                click.echo(f"psql -h {host} -p {port} -U NAME {vault.stem}", err=True)
+                tell(f"psql -h {host} -p {port} -U NAME {vault.stem}")
             if server.monitor is not None:
                 host, port = server.monitor.address
-                click.echo(f"curl http://{host}:{port}/metrics", err=True)
+                tell(f"curl http://{host}:{port}/metrics")
             if room is not None:
-                click.echo(f"it may take {room / GIB:.1f} GiB of memory (--memory)", err=True)
+                tell(f"it may take {room / GIB:.1f} GiB of memory (--memory)")
             server.serve()
         finally:
             try:
@@ -160,6 +161,12 @@ def serve(
                     end_at_once(sys.exception())
     except sqlpriv.Error as error:
         fail(error)
+
+
+def tell(words: str) -> None:
+    """Writes a line to stderr, where somebody may read it: a server goes on where nobody does."""
+    with suppress(OSError):
+        click.echo(words, err=True)
 
 
 def load_for_statements() -> None:

@@ -1,11 +1,16 @@
 """GET /healthz and /metrics: what a server tells whoever watches it."""
 
+import os
 import re
 import socket
+import subprocess
+import sys
 import threading
+import time
 import urllib.error
 import urllib.request
 from contextlib import closing
+from functools import partial
 from http.client import HTTPConnection
 
 import pytest
@@ -114,3 +119,38 @@ def test_a_taken_port_is_said(served, tmp_path):
     host, port = served.server.monitor.address
     with pytest.raises(OperationalError, match="cannot be listened on"):
         monitor.Monitor(f"{host}:{port}", tmp_path / "v.duckdb", {})
+
+
+@pytest.mark.parametrize("stderr", ["full", "gone", "closed"])
+def test_a_server_whose_messages_nobody_can_read_serves(served, tmp_path, stderr):
+    """It ended while it started, with what it could not write."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    if stderr == "gone":
+        read_end, write_end = os.pipe()
+        os.close(read_end)
+    else:
+        write_end = os.open("/dev/full", os.O_WRONLY)
+    close = partial(os.close, 2) if stderr == "closed" else None
+    listens = ["--listen", "grpc://127.0.0.1:0", "--monitor", f"127.0.0.1:{port}"]
+    command = [sys.executable, "-m", "sqlpriv", "serve", str(served.vault), *listens]
+    command += ["--audit", str(tmp_path / "audit")]
+    with subprocess.Popen(command, stderr=write_end, preexec_fn=close) as process:
+        os.close(write_end)
+        try:
+            until = time.monotonic() + 60
+            while not is_healthy(port) and process.poll() is None and time.monotonic() < until:
+                time.sleep(0.1)
+            time.sleep(0.5)  # the last line is written after the monitor listens
+            assert is_healthy(port)
+        finally:
+            process.terminate()
+    assert process.returncode == 0
+
+
+def is_healthy(port):
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=20) as answer:
+            return answer.status == 200
+    except OSError:
+        return False

@@ -29,18 +29,12 @@ from numpy.typing import NDArray
 from sqlpriv.answer.intervals.estimate import Array, Estimate
 from sqlpriv.answer.means import cells, combine_strata, finish_variance
 from sqlpriv.answer.moments import Moments
+from sqlpriv.answer.pooled.drawn_quantiles import BoundedFigures
 from sqlpriv.answer.pooled.group_effects import FAR_PARTS, draw_together
 from sqlpriv.plan.aggregates.rewrites import Recipe
 
 SURELY_COUNTED = 4.0
 """A stratum of fewer deviations of its count's noise tells nothing of its strata columns."""
-
-
-class BoundedFigures(NamedTuple):
-    """Figures and the half-widths of their intervals, of one shape."""
-
-    values: Array
-    half_widths: Array
 
 
 def pool_strata(recipe: Recipe, m: Moments, strata: Estimate, everybody: Estimate) -> Estimate:
@@ -111,12 +105,13 @@ def draw_cells(figures: StrataFigures, sizes: tuple[int, ...]) -> DrawnCells:
     own, noise = figures.own, figures.noise
     values, deviations, weights = (np.empty_like(own) for _ in range(3))
     is_counted = True if figures.is_counted is None else figures.is_counted
-    scatter, drift, counted = (
+    scatter, drift, counted, middles, of_middle = (
         np.broadcast_to(np.asarray(x, float), own.shape)
-        for x in (figures.scatter, figures.drift, is_counted)
+        for x in (figures.scatter, figures.drift, is_counted, figures.middle, figures.of_middle)
     )
     for cell in np.ndindex(own.shape[1:]):
-        at, middle = (slice(None), *cell), figures.middle[cell]
+        at = (slice(None), *cell)
+        middle = middles[at]
         drawn = draw_together(
             own[at] - middle,
             noise[at],
@@ -127,7 +122,7 @@ def draw_cells(figures: StrataFigures, sizes: tuple[int, ...]) -> DrawnCells:
             figures.far_parts,
         )
         values[at], weights[at] = middle + drawn.means, drawn.weights
-        from_middle = (1 - drawn.weights) ** 2 * figures.of_middle[cell]
+        from_middle = (1 - drawn.weights) ** 2 * of_middle[at]
         deviations[at] = np.sqrt(drawn.variances + from_middle + drawn.weights**2 * drift[at])
     return DrawnCells(values, deviations, weights)
 
@@ -222,7 +217,7 @@ def pool_sums(recipe: Recipe, m: Moments) -> Estimate:
 
 
 def pool_levels(
-    recipe: Recipe, own: BoundedFigures, everybody: BoundedFigures, z: float
+    recipe: Recipe, own: BoundedFigures, others: BoundedFigures, z: float, span: float
 ) -> tuple[DrawnCells, Array]:
     """Returns the strata's quantiles drawn together, and the half-widths of their intervals.
 
@@ -231,8 +226,11 @@ def pool_levels(
     Args:
         recipe: A quantile by strata that is read off a histogram.
         own: The strata's quantiles and half-widths, of shape (strata, key 1, …); NaN of no rows.
-        everybody: The same of all strata, of shape (key 1, …).
+        others: What the strata's are taken for but for their own, of the same shape.
         z: The 95 % half-width in standard deviations.
+        span: How far apart rows are seen. A stratum's own quantile is taken to be off the others'
+            by no more than about that: in a domain far wider, quantiles that say nothing moved
+            strata by a hundredth of it (47 times the error of everybody's).
     """
     width = max(recipe.width, 1e-9)
 
@@ -245,10 +243,9 @@ def pool_levels(
         return values, np.where(is_known, variance, of_nothing)
 
     values, noise = values_and_noise(own, width**2 * 1e6)
-    middle, of_middle = values_and_noise(everybody, width**2)
-    drawn = draw_cells(
-        StrataFigures(values, noise, middle, of_middle, width), _strata_sizes(recipe)
-    )
+    middle, of_middle = values_and_noise(others, width**2)
+    span = max(span, 1e-9)
+    drawn = draw_cells(StrataFigures(values, noise, middle, of_middle, span), (len(values),))
     inside = np.clip(drawn.values, float(recipe.lower), float(recipe.upper))
     halves = np.minimum(z * drawn.deviations, width)
     return drawn._replace(values=inside), halves

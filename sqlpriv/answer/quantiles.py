@@ -28,7 +28,9 @@ from sqlpriv.answer.intervals.level_intervals import (
     bring_together,
     possible_levels,
 )
-from sqlpriv.answer.pooled_strata import BoundedFigures, pool_levels
+from sqlpriv.answer.pooled.drawn_levels import SURELY_COUNTED
+from sqlpriv.answer.pooled.drawn_quantiles import BoundedFigures, draw_quantiles
+from sqlpriv.answer.pooled_strata import pool_levels
 from sqlpriv.kernel.terms.algebra import Asked, Level
 from sqlpriv.kernel.terms.budget import Price, Rho
 from sqlpriv.kernel.terms.release import Release
@@ -84,7 +86,11 @@ def population(recipe: Recipe, releases: Mapping[Asked, Release], weights: Array
     if isinstance(recipe.whole, Level):
         rows = _size(recipe, releases)
         return _chosen_levels(recipe, recipe.whole, releases, rows.sum(axis=0), len(rows))
-    of = _noised_levels(recipe, releases)
+    return read_off(recipe, _levels_of_all(_noised_levels(recipe, releases), weights))
+
+
+def _levels_of_all(of: NoisedLevels, weights: Array | None) -> NoisedLevels:
+    """Returns the histogram over all strata; see `population`."""
     factors = np.ones(of.rows.shape)
     if weights is not None:
         shares = weights.reshape(-1, *([1] * (of.rows.ndim - 1)))
@@ -92,7 +98,7 @@ def population(recipe: Recipe, releases: Mapping[Asked, Release], weights: Array
     total = (factors[..., None] * of.counts).sum(axis=0)
     variance = of.variance * (factors**2).sum(axis=0)
     row = np.ones(total.shape[:-1]) if weights is None else factors.max(axis=0)
-    return read_off(recipe, replace(of, counts=total, variance=variance, row=row))
+    return replace(of, counts=total, variance=variance, row=row)
 
 
 def pooled_cells(
@@ -105,17 +111,21 @@ def pooled_cells(
         recipe: Of a quantile that is read off a histogram.
         releases, weights: As in `population`.
     """
-    release = _histogram(recipe, releases)
-    shape = release.values.shape[:-1]
-    pairs = [cells(recipe, releases), population(recipe, releases, weights)]
+    of = _noised_levels(recipe, releases)
+    of_all, z = _levels_of_all(of, weights), half_width(of.price)
     own, everybody = (
-        BoundedFigures(*(np.array(part, float).reshape(of) for part in pair))
-        for pair, of in zip(pairs, (shape, shape[1:]), strict=True)
+        BoundedFigures(*(np.array(x, float).reshape(y.rows.shape) for x in read_off(recipe, y)))
+        for y in (of, of_all)
     )
-    drawn, halves = pool_levels(recipe, own, everybody, half_width(release.price))
+    surely = of.rows > SURELY_COUNTED * of.rows_deviation
+    own = own._replace(values=np.where(surely, own.values, np.nan))
+    half_cell = _half_cell(recipe, np.array(recipe.values, float))
+    others = draw_quantiles(recipe, of, of_all, everybody, half_cell, z)
+    drawn, halves = pool_levels(recipe, own, others.figures, z, others.span)
+    own_weights = drawn.weights + (1 - drawn.weights) * others.weights
     values: list[Any] = drawn.values.ravel().tolist()
     widths: list[float | None] = [*halves.ravel().tolist()]
-    return (values, widths), drawn.weights
+    return (values, widths), own_weights
 
 
 def best(recipe: Recipe, counts: Array) -> NDArray[np.intp]:

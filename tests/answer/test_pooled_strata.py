@@ -253,7 +253,7 @@ def test_a_quantile_that_may_be_anything_is_everybodys() -> None:
 
     def drawn(values: list[float], halves: list[float]) -> tuple[list[float], list[float]]:
         own = BoundedFigures(np.array(values), np.array(halves))
-        pooled, widths = pool_levels(recipe, own, everybody, 1.96)
+        pooled, widths = pool_levels(recipe, own, everybody, 1.96, 1000.0)
         return pooled.values.tolist(), widths.tolist()
 
     (known, unknown), (short, long) = drawn([700.0, 900.0], [1.0, 1e4])
@@ -273,7 +273,7 @@ def test_strata_of_which_nothing_is_known_have_what_all_rows_say() -> None:
     nothing = BoundedFigures(np.array([900.0, np.nan]), np.array([1e4, np.nan]))
     for value, shown in ((40.0, 40.0), (np.nan, 500.0)):
         everybody = BoundedFigures(np.array(value), np.array(960.0))
-        pooled, widths = pool_levels(recipe, nothing, everybody, 1.96)
+        pooled, widths = pool_levels(recipe, nothing, everybody, 1.96, 1000.0)
         assert pooled.values.tolist() == pytest.approx([shown, shown], abs=1)
         assert (widths > 900).all()
 

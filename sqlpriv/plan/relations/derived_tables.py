@@ -23,6 +23,7 @@ from sqlpriv.plan.expressions.facts.value_facts import Shape, union_of
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.expressions.operators import with_infinity
 from sqlpriv.plan.relations.joins.named_rows import Naming, Rows, rename_columns
+from sqlpriv.plan.relations.joins.relation_columns import columns_written, count_written
 from sqlpriv.plan.relations.per_unit import Folding, group_keys_of
 from sqlpriv.statements import default_name
 from sqlpriv.statements import tree as t
@@ -31,6 +32,10 @@ MOST_COMPARED = 20_000
 """Letters of an expression, as Python writes it, that stands for a column in comparisons. `q + q`
 in a query in FROM doubles it: eight of them in one another took 12 s. Beyond, the column is NULL
 where a quotient in it has the divisor 0."""
+MOST_WRITTEN = 1_000
+"""Columns that a computed column reads at most in the engine's text, where a column of a query in
+FROM stands as its expression. With 512 of them, of nine `q + q` in one another, a count took 0.7 s
+of processor time; with 16,384 it took 45 s."""
 
 
 def _type_compared(stored: str, shapes: Sequence[Shape]) -> str:
@@ -43,8 +48,13 @@ def _type_compared(stored: str, shapes: Sequence[Shape]) -> str:
 def project(
     rows: Rows, outputs: Mapping[str, tuple[t.Node, a.Expr]], alias: str, naming: Naming
 ) -> Rows:
-    """Returns the rows under new names; each computed output becomes a column."""
+    """Returns the rows under new names; each computed output becomes a column.
+
+    Raises:
+        Refused: A column would be written out as too long an expression: see MOST_WRITTEN.
+    """
     names: dict[str, str] = {}
+    written = columns_written(rows.relation)
     for n, (node, expr) in outputs.items():
         shape = rows.binder.shape(node, expr)
         is_computed = shape.type is Type.TIMESTAMP and not isinstance(node, t.Name)  # * is a name
@@ -61,6 +71,10 @@ def project(
             continue
         shape = replace(shape, stored=_type_compared(stored, [shape]))
         new = naming.free_name(f"{alias.lower()}.{n}" if alias else n)
+        written[new.lower()] = count_written(expr, written)
+        if written[new.lower()] > MOST_WRITTEN:
+            what = f"this column, written out, reads more than {MOST_WRITTEN} columns"
+            raise refuse(node, what, "use columns of the queries in FROM fewer times in it")
         if (demanded := rows.binder.listed.get(expr)) is not None and shape.values is None:
             shape = replace(shape, values=demanded, nullable=False)
         scope = {**rows.binder.scope, new: shape}

@@ -1,4 +1,4 @@
-"""The columns of a relation, and which of them are unique; what its joins join."""
+"""The columns of a relation, which of them are unique, and how long they are; what joins join."""
 
 from __future__ import annotations
 
@@ -71,3 +71,31 @@ def holds_join(relation: a.Relation) -> bool:
         case a.Where(source) | a.Derive(source) | a.Bounded(source):
             return holds_join(source)
     return False
+
+
+def columns_written(relation: a.Relation) -> dict[str, int]:
+    """Returns, by lower-case name of each computed column, how many columns it reads in the text
+    that the engine runs: there a computed column that is read stands as its whole expression.
+
+    >>> doubled = a.Call("+", (a.Col("q"), a.Col("q")))
+    >>> columns_written(a.Derive(a.Derive(a.Scan("t"), "q", a.Col("x")), "r", doubled))
+    {'q': 1, 'r': 2}
+    """
+    match relation:
+        case a.Derive(source, new, expr):
+            written = columns_written(source)
+            return {**written, new.lower(): count_written(expr, written)}
+        case a.Where(source) | a.Bounded(source) | a.Join(source, _, _, "semi" | "anti"):
+            return columns_written(source)
+        case a.Join(left, right):
+            return {**columns_written(left), **columns_written(right)}
+    return {}
+
+
+def count_written(expr: object, written: Mapping[str, int]) -> int:
+    """Returns how many columns an expression reads, by `columns_written`'s count."""
+    if isinstance(expr, a.Col):
+        return written.get(expr.name.lower(), 1)
+    named = vars(expr) if hasattr(expr, "__dataclass_fields__") else {}
+    parts = expr if isinstance(expr, tuple) else named.values()
+    return sum(count_written(part, written) for part in parts)

@@ -159,10 +159,12 @@ def interval_notes(output: Output, moments_by_recipe: Mapping[Recipe, Moments]) 
         for rule in RULES
         if subjects[rule]
     )
-    return (*rules, *_within_noise(output, moments_by_recipe))
+    return (*rules, *_counts_within_noise(output, moments_by_recipe))
 
 
-def _within_noise(output: Output, moments_by_recipe: Mapping[Recipe, Moments]) -> tuple[str, ...]:
+def _counts_within_noise(
+    output: Output, moments_by_recipe: Mapping[Recipe, Moments]
+) -> tuple[str, ...]:
     """Returns which count is within its own half-width in more than half of the groups.
 
     Of all values of a wide key nearly all groups are empty, and their counts are noise, the largest

@@ -35,7 +35,7 @@ def align_weights(
             f'there are no weights "{source}"',
             hint="WEIGHTS FROM takes a public table, behind STRATIFY BY",
         )
-    weights = _by_stratum(table, source, columns)
+    weights = _weights_by_stratum(table, source, columns)
     missing = [level for level in levels if weights.get(level) is None]
     if missing:
         missing_label = ", ".join(str(value) for value in missing[0])
@@ -52,7 +52,7 @@ def align_weights(
     return np.asarray(shares / shares.sum())
 
 
-def _by_stratum(
+def _weights_by_stratum(
     table: pa.Table, source: str, columns: Sequence[str]
 ) -> dict[tuple[object, ...], float | None]:
     names = [name.lower() for name in table.column_names]

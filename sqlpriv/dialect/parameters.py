@@ -54,7 +54,7 @@ def bind(tokens: Sequence[Token], parameters: Parameters) -> Binding:
     if "" in names and any(names):
         raise ProgrammingError("write all parameters as ?, or all as $1 or $name")
     if isinstance(parameters, Mapping):
-        return _by_name(marks, parameters)
+        return _bind_by_name(marks, parameters)
     if isinstance(parameters, str | bytes):
         raise ProgrammingError("parameters are given as a list, a tuple or a mapping, not as text")
     values = tuple(parameters or ())
@@ -105,7 +105,7 @@ def literal_value(value: object) -> Value:
     )
 
 
-def _by_name(marks: Sequence[Token], parameters: Mapping[str, object]) -> Binding:
+def _bind_by_name(marks: Sequence[Token], parameters: Mapping[str, object]) -> Binding:
     names = {mark.value for mark in marks}
     if "" in names:
         raise ProgrammingError(

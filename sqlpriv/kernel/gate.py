@@ -110,7 +110,7 @@ class Allowance(AbstractContextManager["Allowance"]):
     def foresee(self, queries: Sequence[a.Asked]) -> None:
         """Has the next read of rows, if there is one, count for these queries, too. They are asked
         later, and are charged, noised and sealed then as any other query."""
-        self._ahead += [_of_all_strata(parts_of(query)) for query in queries]
+        self._ahead += [_parts_of_all_strata(parts_of(query)) for query in queries]
 
     def release(self, measurements: Sequence[Measurement]) -> tuple[Release, ...]:
         """Answers a batch of measurements, in order: one charge, one read, noise, seals.
@@ -165,7 +165,7 @@ class Allowance(AbstractContextManager["Allowance"]):
             return json.dumps([row[i] for row, i in zip(open_to, picks, strict=True)]).encode()
 
         named = sensitivity.selection_hash(candidates, allowed)
-        return tuple(json.loads(self._of_scores(candidates, price, named, draw).payload))
+        return tuple(json.loads(self._seal_of_scores(candidates, price, named, draw).payload))
 
     def measure_distance(
         self, candidates: Sequence[sensitivity.Candidate], price: Price
@@ -186,7 +186,7 @@ class Allowance(AbstractContextManager["Allowance"]):
             return np.array([(x + z) / SCORES_TO_ROWS for x, z in sums], "<f8").tobytes()
 
         named = "distance " + sensitivity.selection_hash(candidates, np.ones(0, np.bool_))
-        seal = self._of_scores(candidates, price, named, draw, drawn.sigma / SCORES_TO_ROWS)
+        seal = self._seal_of_scores(candidates, price, named, draw, drawn.sigma / SCORES_TO_ROWS)
         return np.frombuffer(seal.payload, "<f8"), seal.sigma
 
     def _bounds(
@@ -199,7 +199,7 @@ class Allowance(AbstractContextManager["Allowance"]):
         unit = self._scope(query.source).unit
         return replace(unit, groups_per_unit=min(unit.groups_per_unit, a.strata_count(query)))
 
-    def _of_scores(
+    def _seal_of_scores(
         self,
         candidates: Sequence[sensitivity.Candidate],
         price: Price,
@@ -211,7 +211,7 @@ class Allowance(AbstractContextManager["Allowance"]):
         makes of the exact scores, which are by candidate and measured stratum: a choice, or sums
         with noise."""
         first = candidates[0].query
-        whole = [_of_all_strata((c.query,)) for c in candidates]
+        whole = [_parts_of_all_strata((c.query,)) for c in candidates]
         missing = [parts for parts in whole if parts not in self._kept]
         for query, *_ in ((first,), *missing):
             check_expressions(query, self._scope(first.source))
@@ -268,7 +268,7 @@ class Allowance(AbstractContextManager["Allowance"]):
     def _buy(self, measurements: list[Measurement], asked: list[a.Parts]) -> tuple[int, Exact]:
         """Pays; returns the charge and each query's exact integers, dense and row-major. They are
         read, unless they were kept or read ahead."""
-        missing = [x for x in dict.fromkeys(asked) if _of_all_strata(x) not in self._kept]
+        missing = [x for x in dict.fromkeys(asked) if _parts_of_all_strata(x) not in self._kept]
         exact: Exact = {}
         if missing:
             ahead = [parts for parts in dict.fromkeys(self._ahead) if parts not in missing]
@@ -292,7 +292,7 @@ class Allowance(AbstractContextManager["Allowance"]):
         for parts in asked:
             if parts not in exact:
                 at = [*a.measured_strata(parts[0])]
-                kept = self._kept[_of_all_strata(parts)]
+                kept = self._kept[_parts_of_all_strata(parts)]
                 exact[parts] = tuple(cells[at].ravel().tolist() for cells in kept)
         return charge, exact
 
@@ -402,5 +402,5 @@ class Allowance(AbstractContextManager["Allowance"]):
         )
 
 
-def _of_all_strata(parts: a.Parts) -> a.Parts:
+def _parts_of_all_strata(parts: a.Parts) -> a.Parts:
     return tuple(q if q.within is None else replace(q, within=None) for q in parts)

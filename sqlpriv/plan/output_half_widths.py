@@ -62,7 +62,7 @@ def half_width(item: t.Node, shared: Sequence[SharedReleases] = ()) -> t.Node | 
 
     **Correlations**, which are brought into [-1, 1], and their squares are there where both
     variances are above their half-widths, and have a half-width wherever they are: see
-    `_of_correlation`.
+    `_half_width_of_correlation`.
 
     Args:
         item: The output.
@@ -72,7 +72,7 @@ def half_width(item: t.Node, shared: Sequence[SharedReleases] = ()) -> t.Node | 
     if width is None:
         return None
     if (ratio := correlation_of(item)) is not None:
-        return _of_correlation(item, ratio, width)
+        return _half_width_of_correlation(item, ratio, width)
     conditions = [_is_not_zero(divisor, shared) for divisor in uncertain_divisors(item)]
     if not conditions:
         return width
@@ -89,7 +89,7 @@ def correlation_of(item: t.Node) -> t.Binary | None:
     return None
 
 
-def _of_correlation(item: t.Node, ratio: t.Binary, width: t.Node) -> t.Node:
+def _half_width_of_correlation(item: t.Node, ratio: t.Binary, width: t.Node) -> t.Node:
     """Returns the half-width of a ratio r in [-1, 1], 1 + |r| at most, or of r², of the distance to
     the farther of 0 and 1.
 

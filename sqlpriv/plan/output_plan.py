@@ -37,7 +37,7 @@ def filtered_rows(
     if where is None:
         return scan, binder
     predicate = outputs.bind_where(where, binder, aliases)
-    return a.Where(scan, predicate), binder.after_where(predicate)
+    return a.Where(scan, predicate), binder.binder_after_where(predicate)
 
 
 def plan_output(

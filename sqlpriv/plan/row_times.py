@@ -85,7 +85,7 @@ def _end_of_test(test: a.Expr, column: str) -> dt.datetime | None:
         return None
     try:
         return max(
-            (midnight_of(x) if compared == "<" else _after(x) for x in moments), default=None
+            (midnight_of(x) if compared == "<" else _next_moment(x) for x in moments), default=None
         )
     except OverflowError:  # the last day that Python knows
         return None
@@ -96,7 +96,7 @@ def midnight_of(value: dt.date) -> dt.datetime:
     return value if isinstance(value, dt.datetime) else dt.datetime.combine(value, dt.time())
 
 
-def _after(value: dt.date) -> dt.datetime:
+def _next_moment(value: dt.date) -> dt.datetime:
     """Returns the next moment after a moment, or after the whole of a day."""
     a_moment = isinstance(value, dt.datetime)
     return midnight_of(value) + (dt.timedelta(microseconds=1) if a_moment else dt.timedelta(days=1))

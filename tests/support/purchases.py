@@ -84,7 +84,7 @@ class Purchases:
 
     def record(self, patched: pytest.MonkeyPatch) -> None:
         """Has the gate and the ledger tell what they are asked for; both do what they did."""
-        pay, of_scores, select = Allowance._charge, Allowance._of_scores, Allowance.select_keys
+        pay, of_scores, select = Allowance._charge, Allowance._seal_of_scores, Allowance.select_keys
         charge = Ledger.charge
         asked: list[dict[str, Any]] = []
 
@@ -97,7 +97,9 @@ class Purchases:
             self.draws.append([])
             return number
 
-        def _of_scores(of: Allowance, candidates: Any, price: Price, named: str, *rest: Any) -> Any:
+        def _seal_of_scores(
+            of: Allowance, candidates: Any, price: Price, named: str, *rest: Any
+        ) -> Any:
             summed = named.startswith("distance ")
             asked.append({"candidates": tuple(candidates), "summed": summed})
             try:
@@ -134,7 +136,7 @@ class Purchases:
         self._record_draws(patched)
         patched.setattr(Ledger, "seal", keep)
         patched.setattr(Allowance, "_charge", _charge)
-        patched.setattr(Allowance, "_of_scores", _of_scores)
+        patched.setattr(Allowance, "_seal_of_scores", _seal_of_scores)
         patched.setattr(Allowance, "select_keys", select_keys)
         patched.setattr(Ledger, "charge", pay_ledger)
 

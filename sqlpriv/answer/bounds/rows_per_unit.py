@@ -99,7 +99,7 @@ def standing_units(release: Release) -> UnitsByRows:
         release: Of a count whose one key is a `Bin` of numbers of rows, from 1 on.
     """
     counts = release.values.ravel()
-    return _of_cells(release, np.where(standing_cells(counts, release), counts, 0.0))
+    return _units_of_cells(release, np.where(standing_cells(counts, release), counts, 0.0))
 
 
 def expected_units(release: Release) -> UnitsByRows:
@@ -122,10 +122,10 @@ def expected_units(release: Release) -> UnitsByRows:
     apart = np.abs(counts[:, None] - sizes) / max(release.sigma, 1e-9)
     fit = -(apart**2) / 2 if isinstance(release.price, Rho) else -(2**0.5) * apart
     weights = prior * np.exp(fit - fit.max(axis=1, keepdims=True))
-    return _of_cells(release, weights @ sizes / weights.sum(axis=1))
+    return _units_of_cells(release, weights @ sizes / weights.sum(axis=1))
 
 
-def _of_cells(release: Release, units: NDArray[np.float64]) -> UnitsByRows:
+def _units_of_cells(release: Release, units: NDArray[np.float64]) -> UnitsByRows:
     (key,) = release.query.keys
     assert isinstance(key.expr, a.Bin)
     edges = np.array([edge for edge in key.expr.edges if isinstance(edge, int)])

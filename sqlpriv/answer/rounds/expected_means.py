@@ -57,11 +57,11 @@ def expected_half_widths(
         In units of x, of shape (strata, key 1, …), NaN in a cell of fewer rows than its count's
         noise; without means whose counts or histogram were not released, or that need none.
     """
-    expected = ((one.recipe, _of_mean(one, counts, sealed)) for one in rounds)
+    expected = ((one.recipe, _mean_half_widths(one, counts, sealed)) for one in rounds)
     return {recipe: halves for recipe, halves in expected if halves is not None}
 
 
-def _of_mean(
+def _mean_half_widths(
     request: MeanRounds, counts: Mapping[Asked, CountNoise], sealed: Sealed
 ) -> Array | None:
     recipe = request.recipe

@@ -64,7 +64,7 @@ def balanced_signs(numbers: int) -> Array:
     return draw(min(range(DRAWS), key=imbalance))
 
 
-def of_one_number(moved: Array, patterns: Array) -> Array:
+def moves_of_one_number(moved: Array, patterns: Array) -> Array:
     """Returns |c| where d = c p_i for one i, NaN elsewhere, of shape (rows, columns).
 
     Rows that some of the runs leave out are judged by the others, where those are `FEWEST`.

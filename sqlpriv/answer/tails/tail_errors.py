@@ -43,7 +43,7 @@ from sqlpriv.answer.tails.move_patterns import (
     bends_back,
     has_pole,
     mean_bend,
-    of_one_number,
+    moves_of_one_number,
     of_several,
     passed_on_widths,
     random_patterns,
@@ -115,13 +115,13 @@ def _move_widths(moves: _TailMoves) -> tuple[Array, list[pa.Table | None]]:
     patterns = random_patterns(len(halves))
     runs = moves.run_patterns(patterns)
     moved = moves.from_table(runs, by_place=True)
-    widths = of_one_number(moved, patterns)
+    widths = moves_of_one_number(moved, patterns)
     widths = np.where(np.isnan(widths), passed_on_widths(moved, patterns, halves), widths)
     several = np.isnan(widths) & (np.abs(np.nan_to_num(moved)).max(axis=0, initial=0.0) > 0)
     if several.any() and measure_apart(moves.answers.values()) and len(noised) <= MOST_COLUMNS:
-        several &= moves.of_one_column_each(patterns[0])
+        several &= moves.numbers_of_one_column(patterns[0])
         widths = np.where(several, moves.of_several(several), widths)
-    return np.where(moves.by_unknown() | np.isinf(widths), np.nan, widths), runs
+    return np.where(moves.numbers_of_unknown() | np.isinf(widths), np.nan, widths), runs
 
 
 def _numeric_columns(table: pa.Table) -> list[int]:
@@ -140,7 +140,7 @@ class _TailMoves:
     run: RunTail
     run_together: RunTogether | None
 
-    def by_patterns(self, patterns: Array) -> Array:
+    def moves_by_pattern(self, patterns: Array) -> Array:
         """Returns d, of shape (patterns, rows, columns): NaN where a row is not found again.
 
         Args:
@@ -171,7 +171,7 @@ class _TailMoves:
         """
         numbers = sum(len(column.values) for column in self.noised)
         signs = balanced_signs(numbers)
-        ahead, back = self.by_patterns(signs), self.by_patterns(-signs)
+        ahead, back = self.moves_by_pattern(signs), self.moves_by_pattern(-signs)
         widths = of_several(ahead, back, numbers)
         is_bent = bends_back(ahead, back)
         chosen = is_bent & wanted
@@ -179,13 +179,13 @@ class _TailMoves:
             chosen &= self._are_numbers(signs, ahead) & self._are_numbers(-signs, back)
             widths = widths + np.where(chosen, mean_bend(ahead, back), 0.0)
         if (is_bent & wanted).any():
-            halfway = self.by_patterns(signs / 2), self.by_patterns(-signs / 2)
+            halfway = self.moves_by_pattern(signs / 2), self.moves_by_pattern(-signs / 2)
             widths = np.where(is_bent & has_pole(ahead, back, *halfway), np.nan, widths)
         return widths
 
     def _are_numbers(self, patterns: Array, moves: Array) -> NDArray[np.bool_]:
         """Returns which outputs are a number of an answer, or how far two are apart, in every run
-        where they are there; of shape (rows, columns). `moves` are those of `by_patterns`."""
+        where they are there; of shape (rows, columns). `moves` are those of `moves_by_pattern`."""
         values = np.concatenate([column.values for column in self.noised])
         halves = np.concatenate([column.half_widths for column in self.noised])
         outputs = moves + self._values([self.table], True)
@@ -195,14 +195,14 @@ class _TailMoves:
             chosen &= are_numbers_or_apart(output, moved) | ~np.isfinite(output)
         return chosen
 
-    def of_one_column_each(self, pattern: Array) -> NDArray[np.bool_]:
+    def numbers_of_one_column(self, pattern: Array) -> NDArray[np.bool_]:
         """Returns which numbers are made of at most one column of each answer, of shape (rows,
         columns): two figures of one cell may share the noise of its count."""
         owners = np.concatenate(
             [np.full(len(c.values), number) for number, c in enumerate(self.noised)]
         )
         alone = np.where(owners == np.arange(len(self.noised))[:, None], pattern, 0.0)
-        moves = self.by_patterns(alone) != 0  # a row that is not found moves, too
+        moves = self.moves_by_pattern(alone) != 0  # a row that is not found moves, too
         answers = [column.answer for column in self.noised]
         counts = [
             sum(moved for moved, of in zip(moves, answers, strict=True) if of == answer)
@@ -210,7 +210,7 @@ class _TailMoves:
         ]
         return np.asarray(np.max(counts, axis=0) <= 1)
 
-    def by_unknown(self) -> NDArray[np.bool_]:
+    def numbers_of_unknown(self) -> NDArray[np.bool_]:
         """Returns which numbers change, or are not found again, where those of unknown half-widths
         are others, of shape (rows, columns)."""
         halves = np.concatenate([column.half_widths for column in self.noised])

@@ -32,9 +32,9 @@ from sqlpriv.dialect.division.terms.named_terms import (
 )
 from sqlpriv.dialect.division.terms.parts import NotDivisible, own_nodes
 from sqlpriv.dialect.division.terms.value_frequencies import (
+    frequency_subquery,
     is_of_frequencies,
     key_that_is_given,
-    over_frequencies,
 )
 from sqlpriv.dialect.marks import (
     copied_clauses,
@@ -191,7 +191,7 @@ class GroupedSelect:
         if (arg := key_that_is_given(node)) is not None and self.keys.column(arg):
             return self._write(arg)
         if is_of_frequencies(node, ends=self.ends):
-            return self._over_frequencies(node)
+            return self._frequency_subquery(node)
         if is_aggregate(node):
             return self._value_column(node)
         if isinstance(node, exp.Star):
@@ -241,12 +241,12 @@ class GroupedSelect:
         written.set("this", self._write_window_function(function.this))
         return written
 
-    def _over_frequencies(self, node: exp.Expr) -> exp.Expr:
+    def _frequency_subquery(self, node: exp.Expr) -> exp.Expr:
         """Returns an aggregate over the counts of its values, a query that is divided in turn."""
         if self.keys.strata:
             raise NotDivisible("counts of values are for groups without strata")
         keys = [(key, exp.column(name, quoted=True)) for key, name in self.keys.named]
-        value, counts = over_frequencies(node, self.select, keys)
+        value, counts = frequency_subquery(node, self.select, keys)
         self.counts.append(counts)
         return value
 

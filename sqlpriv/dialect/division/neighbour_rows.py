@@ -20,7 +20,7 @@ from sqlpriv.dialect.division.row_sets import row_number, subquery_of
 from sqlpriv.dialect.division.terms.parts import own_nodes
 from sqlpriv.dialect.division.terms.stored_tables import StoredTables
 from sqlpriv.dialect.division.unit_windows import queries_with_windows, same_key, set_joins
-from sqlpriv.dialect.division.window_values import of_row, text_of
+from sqlpriv.dialect.division.window_values import qualify_columns, text_of
 from sqlpriv.dialect.marks import function_name, marked_name
 
 _PLACE = "__place"
@@ -112,7 +112,10 @@ def _join(
     name: str,
     units: frozenset[str],
 ) -> exp.Join:
-    tests = [same_key(key, of_row(key, alias), of_row(key, name), units) for key in keys]
+    tests = [
+        same_key(key, qualify_columns(key, alias), qualify_columns(key, name), units)
+        for key in keys
+    ]
     side = "LEFT" if place.find(exp.Column) else None  # there is a first row wherever there is one
     tests.append(exp.EQ(this=exp.column(_PLACE, table=name, quoted=True), expression=place))
     return exp.Join(this=subquery_of(rows, name), on=exp.and_(*tests), side=side)

@@ -25,7 +25,7 @@ from sqlglot import exp
 from sqlpriv.dialect.common_tables import bare_name, common_table
 from sqlpriv.dialect.division.terms.parts import NotDivisible, own_nodes
 from sqlpriv.dialect.division.terms.stored_tables import StoredTables
-from sqlpriv.dialect.division.window_values import OrderedRows, column_of, of_row, text_of
+from sqlpriv.dialect.division.window_values import OrderedRows, column_of, qualify_columns, text_of
 from sqlpriv.errors import Refused
 
 ROW = "__row"
@@ -162,7 +162,7 @@ def _join(
     alias = table.alias_or_name
     rows = ("r", "s") if row else ("s",)
     titles = [f"__key{i}" for i in range(len(keys))]
-    inner_keys = [of_row(key, rows[0]) for key in keys]
+    inner_keys = [qualify_columns(key, rows[0]) for key in keys]
     if row:
         titles, inner_keys = [*titles, ROW], [*inner_keys, column_of("r", row)]
     columns = [*titles, *(f"__value{i}" for i in range(len(values)))]
@@ -170,14 +170,16 @@ def _join(
     inner = exp.Select(expressions=[exp.alias_(x.copy(), n, quoted=True) for n, x in named])
     inner = inner.from_(_as(table, rows[0]), copy=False)
     if row:
-        same = [same_key(k, of_row(k, "r"), of_row(k, "s"), units) for k in keys]
+        same = [same_key(k, qualify_columns(k, "r"), qualify_columns(k, "s"), units) for k in keys]
         inner.set("joins", [exp.Join(this=_as(table, "s"), on=exp.and_(*same))])
     if (where := select.args.get("where")) is not None:
         for one in rows:
-            inner = inner.where(of_row(where.this, one), copy=False)
+            inner = inner.where(qualify_columns(where.this, one), copy=False)
     inner.set("group", exp.Group(expressions=[key.copy() for key in inner_keys]))
     equal = [
-        same_key(key, of_row(key, alias), exp.column(title, table=name, quoted=True), units)
+        same_key(
+            key, qualify_columns(key, alias), exp.column(title, table=name, quoted=True), units
+        )
         for key, title in zip(keys, titles, strict=False)
     ]
     if row:

@@ -68,11 +68,11 @@ class OrderedRows:
         by_rows = _is_running_by_rows(window.args.get("spec"))
         if name in _AGGREGATES:
             of = call.copy()
-            of.set("expressions", [of_row(x, "s") for x in args])
-            tests = [of_row(kept, "s")] if kept is not None else []
+            of.set("expressions", [qualify_columns(x, "s") for x in args])
+            tests = [qualify_columns(kept, "s")] if kept is not None else []
             if self.order:
                 tests.append(self.not_after() if by_rows else self.not_behind_peers())
-            return self._over(of, *tests)
+            return self._aggregate_of_rows(of, *tests)
         if not self.order or by_rows:
             raise NotDivisible("a window function without an order")
         if 0 in self.nulls_first and name in ("dense_rank", *_OF_OTHER_ROWS):
@@ -86,34 +86,43 @@ class OrderedRows:
             )
         if len(args) == 1 and name in _OF_OTHER_ROWS:
             last, least = _ENDS[descends]
-            there = of_row(first, "s")
+            there = qualify_columns(first, "s")
             if name == "lag":
                 null = exp.and_(self.before(whole=True), there.is_(exp.null()))
-                none = exp.EQ(this=self._over(row_count(), null), expression=exp.Literal.number(0))
-                value = self._over(duckdb_call(last, there.copy()), self.before(whole=True))
+                none = exp.EQ(
+                    this=self._aggregate_of_rows(row_count(), null),
+                    expression=exp.Literal.number(0),
+                )
+                value = self._aggregate_of_rows(
+                    duckdb_call(last, there.copy()), self.before(whole=True)
+                )
                 return exp.Case(ifs=[exp.If(this=none, true=value)])
             if name == "lead":
-                return self._over(duckdb_call(least, there), self.before(turned=True, whole=True))
-            return self._over(duckdb_call(least, there))
+                return self._aggregate_of_rows(
+                    duckdb_call(least, there), self.before(turned=True, whole=True)
+                )
+            return self._aggregate_of_rows(duckdb_call(least, there))
         raise NotDivisible(f"{name} inside a unit")
 
     def _rank(self, name: str, args: Sequence[exp.Expr]) -> exp.Expr:
         """Returns the place of a row r, or one that follows from it and from how many rows there
         are, as an expression over counts."""
         if name == "row_number":  # r itself counts, which the filter does not tell
-            place = self._over(row_count(), self.not_after())
+            place = self._aggregate_of_rows(row_count(), self.not_after())
             return duckdb_call("greatest", exp.Literal.number(1), place)
         if name == "dense_rank":
             if len(self.order) > 1:
                 raise NotDivisible("dense_rank by several columns")
-            distinct = exp.Distinct(expressions=[of_row(self.order[0][0], "s")])
+            distinct = exp.Distinct(expressions=[qualify_columns(self.order[0][0], "s")])
             count = duckdb_call("count", distinct)
-            return exp.Add(this=self._over(count, self.before()), expression=exp.Literal.number(1))
+            return exp.Add(
+                this=self._aggregate_of_rows(count, self.before()), expression=exp.Literal.number(1)
+            )
         counts = {
-            "place": self._over(row_count(), self.not_after()),
-            "before": self._over(row_count(), self.before()),
-            "peers": self._over(row_count(), self.not_behind_peers()),
-            "all": self._over(row_count()),
+            "place": self._aggregate_of_rows(row_count(), self.not_after()),
+            "before": self._aggregate_of_rows(row_count(), self.before()),
+            "peers": self._aggregate_of_rows(row_count(), self.not_behind_peers()),
+            "all": self._aggregate_of_rows(row_count()),
         }
         if name == "ntile" and not (isinstance(args[0], exp.Literal) and args[0].is_int):
             raise NotDivisible("ntile of no number")
@@ -127,10 +136,11 @@ class OrderedRows:
         capped = duckdb_call("least", exp.Literal.number(int(number)), value)
         return duckdb_call("greatest", exp.Literal.number(1), capped)
 
-    def _over(self, call: exp.Expr, *tests: exp.Expr) -> exp.Expr:
+    def _aggregate_of_rows(self, call: exp.Expr, *tests: exp.Expr) -> exp.Expr:
         """Returns an aggregate over the rows s of the window's own part that pass the tests."""
         same = [
-            exp.NullSafeEQ(this=of_row(k, "s"), expression=of_row(k, "r")) for k in self.compared
+            exp.NullSafeEQ(this=qualify_columns(k, "s"), expression=qualify_columns(k, "r"))
+            for k in self.compared
         ]
         return _with_filter(call, *same, *tests)
 
@@ -141,7 +151,7 @@ class OrderedRows:
 
     def not_behind_peers(self) -> exp.Expr:
         """Returns whether s comes before r, or ORDER BY does not tell them apart."""
-        pairs = [(of_row(node, "s"), of_row(node, "r")) for node, _ in self.order]
+        pairs = [(qualify_columns(node, "s"), qualify_columns(node, "r")) for node, _ in self.order]
         same = [exp.NullSafeEQ(this=mine, expression=theirs) for mine, theirs in pairs]
         return exp.paren(exp.or_(self.before(), exp.and_(*same)))
 
@@ -157,7 +167,7 @@ class OrderedRows:
         tests: list[exp.Expr] = []
         equal: list[exp.Expr] = []
         for place, (node, descends) in enumerate(terms):
-            mine, theirs = of_row(node, one), of_row(node, other)
+            mine, theirs = qualify_columns(node, one), qualify_columns(node, other)
             type_ = exp.GT if descends else exp.LT
             less: exp.Expr = type_(this=mine, expression=theirs)
             some, none = (theirs, mine) if place in self.nulls_first else (mine, theirs)
@@ -188,7 +198,7 @@ def column_of(table: str, name: str) -> exp.Column:
     return exp.column(name, table=table, quoted=True)
 
 
-def of_row(node: exp.Expr, table: str) -> exp.Expr:
+def qualify_columns(node: exp.Expr, table: str) -> exp.Expr:
     """Returns an expression over the table's columns as one of the row of that name."""
     if node.find(exp.Query) is not None:
         raise NotDivisible("a subquery beside a window")

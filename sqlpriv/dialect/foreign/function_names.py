@@ -202,7 +202,7 @@ _LEFT_OUT = {
 """Dialect → functions of its family that it has not, or that mean another thing there."""
 
 
-def _by_name(dialect: str) -> _Writers:
+def _writers_by_name(dialect: str) -> _Writers:
     entries = (entry.partition("=") for entry in _SAME_NAMES.get(dialect, "").split())
     renamed = {name: writers.rename(own or name) for name, _, own in entries}
     by_template, written = template_writers(dialect), _WRITTEN.get(dialect, {})
@@ -210,13 +210,13 @@ def _by_name(dialect: str) -> _Writers:
         name: writers.either(written[name], by_template[name])
         for name in written.keys() & by_template.keys()
     }
-    family = _by_name(FAMILY[dialect]) if dialect in FAMILY else {}
+    family = _writers_by_name(FAMILY[dialect]) if dialect in FAMILY else {}
     kept = {name: write for name, write in family.items() if name not in _LEFT_OUT.get(dialect, ())}
     return kept | renamed | by_template | written | both
 
 
 BY_DIALECT: dict[str, _Writers] = {
-    dialect: _by_name(dialect) for dialect in (*_SAME_NAMES, "presto")
+    dialect: _writers_by_name(dialect) for dialect in (*_SAME_NAMES, "presto")
 }
 """Dialect → function, in lower case → how DuckDB writes it."""
 

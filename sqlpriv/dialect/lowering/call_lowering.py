@@ -274,7 +274,7 @@ def lower_exists(lowering: NodeLowering, node: Glot) -> t.Node:
 def lower_subquery(lowering: NodeLowering, node: Glot) -> t.Node:
     inner = lowering.query(node.this)
     text, bound = lowering.enclosed_text(node.this, inner.pos)
-    at = lowering.behind_parenthesis(lowering.index_of(inner.pos))
+    at = lowering.start_in_parenthesis(lowering.index_of(inner.pos))
     return t.Subquery(inner, text, bound, lowering.tokens[at].pos)
 
 

@@ -73,7 +73,7 @@ class NodeLowering:
             index -= 1
         return index
 
-    def behind_parenthesis(self, index: int) -> int:
+    def start_in_parenthesis(self, index: int) -> int:
         """Returns the index behind the nearest `(` before a token; 0 where there is none."""
         at = self.behind(max(index - 1, 0), "(")
         return at + 1 if self.tokens[at].upper == "(" else 0

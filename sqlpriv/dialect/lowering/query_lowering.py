@@ -161,7 +161,7 @@ class QueryLowering:
         tokens = self.cursor.tokens
         if isinstance(node, exp.Subquery | exp.Values | exp.Table):
             return begins_with(tokens[self.nodes.ahead(0, "(", "VALUES", "TABLE", "FROM")])
-        at = self.nodes.behind_parenthesis(self.nodes.index(node))
+        at = self.nodes.start_in_parenthesis(self.nodes.index(node))
         if node.args.get("with_") is not None:
             at = body_index(tokens, self._first) or at
         return self.nodes.refuse_unexpected(at, "SELECT")

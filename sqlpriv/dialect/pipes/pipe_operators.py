@@ -76,9 +76,9 @@ class _Select:
 
     def as_source(self, name: GlotToken | None = None) -> _Select:
         """Returns a SELECT over what this one gives, called by `name`, or by the name before."""
-        return _over(self.at, self.tokens(), name or self.name)
+        return _select_from(self.at, self.tokens(), name or self.name)
 
-    def over_rows(self) -> _Select:
+    def select_rows(self) -> _Select:
         """Returns a SELECT over the same rows that has no outputs, groups and order yet."""
         return self if self.is_of_rows else self.as_source()
 
@@ -122,7 +122,7 @@ def _unfold(glots: Sequence[GlotToken], c: TokenCursor) -> Glots:
     if query[0].token_type is Type.FROM:
         select = _Select(query[0], query[1:], _only_name(query[1:]))
     else:
-        select = _over(query[0], query, None)
+        select = _select_from(query[0], query, None)
     for operator in operators:
         if not operator:
             raise _refuse(c, inside[-1], "a pipe leads nowhere", "write an operator behind |>")
@@ -140,19 +140,19 @@ def _apply(select: _Select, operator: Glots, c: TokenCursor) -> _Select:
 
 
 def _where(select: _Select, operator: Glots, _: TokenCursor) -> _Select:
-    select = select.over_rows()
+    select = select.select_rows()
     condition = in_parentheses(operator[0], operator[1:])
     also = [sign(operator[0], Type.AND)] if select.where else []
     return replace(select, where=[*select.where, *also, *condition])
 
 
 def _select(select: _Select, operator: Glots, _: TokenCursor) -> _Select:
-    return replace(select.over_rows(), outputs=operator[1:])
+    return replace(select.select_rows(), outputs=operator[1:])
 
 
 def _extend(select: _Select, operator: Glots, _: TokenCursor) -> _Select:
     star = [sign(operator[0], Type.STAR), sign(operator[0], Type.COMMA)]
-    return replace(select.over_rows(), outputs=[*star, *operator[1:]])
+    return replace(select.select_rows(), outputs=[*star, *operator[1:]])
 
 
 def _set(select: _Select, operator: Glots, c: TokenCursor) -> _Select:
@@ -162,20 +162,20 @@ def _set(select: _Select, operator: Glots, c: TokenCursor) -> _Select:
         if not value or value[0].token_type is not Type.EQ:
             raise _refuse(c, name, "SET gives columns values", "write |> SET age = age + 1")
         columns.append([*in_parentheses(name, value[1:]), sign(name, Type.ALIAS), name])
-    return _of_star(select, operator[0], Type.REPLACE, comma_list(operator[0], columns))
+    return _change_star(select, operator[0], Type.REPLACE, comma_list(operator[0], columns))
 
 
 def _drop(select: _Select, operator: Glots, _: TokenCursor) -> _Select:
-    return _of_star(select, operator[0], Type.EXCEPT, operator[1:])
+    return _change_star(select, operator[0], Type.EXCEPT, operator[1:])
 
 
 def _rename(select: _Select, operator: Glots, _: TokenCursor) -> _Select:
-    return _of_star(select, operator[0], Type.RENAME, operator[1:])
+    return _change_star(select, operator[0], Type.RENAME, operator[1:])
 
 
-def _of_star(select: _Select, at: GlotToken, change: Type, columns: Glots) -> _Select:
+def _change_star(select: _Select, at: GlotToken, change: Type, columns: Glots) -> _Select:
     changed = [sign(at, Type.STAR), sign(at, change), *in_parentheses(at, columns)]
-    return replace(select.over_rows(), outputs=changed)
+    return replace(select.select_rows(), outputs=changed)
 
 
 def _aggregate(select: _Select, operator: Glots, c: TokenCursor) -> _Select:
@@ -201,7 +201,7 @@ def _aggregate(select: _Select, operator: Glots, c: TokenCursor) -> _Select:
     order = [item.ordered for item in (*keys, *outputs) if item.order or (by_keys and item in keys)]
     at = operator[0]
     return replace(
-        select.over_rows(),
+        select.select_rows(),
         outputs=comma_list(at, [*price, *(item.output for item in (*keys, *outputs))]),
         grouped=comma_list(at, [key.written for key in keys]),
         order=comma_list(at, order),
@@ -241,7 +241,7 @@ def _set_operation(select: _Select, operator: Glots, _: TokenCursor) -> _Select:
     at, word = operator[0], operator[:start]
     queries = [in_parentheses(at, select.tokens()), *parts_between(operator[start:], Type.COMMA)]
     joined = [[*([] if i == 0 else word), *query] for i, query in enumerate(queries)]
-    return _over(at, [glot for part in joined for glot in part], None)
+    return _select_from(at, [glot for part in joined for glot in part], None)
 
 
 _OPERATORS: dict[str, Callable[[_Select, Glots, TokenCursor], _Select]] = {
@@ -261,7 +261,7 @@ _OPERATORS: dict[str, Callable[[_Select, Glots, TokenCursor], _Select]] = {
 }
 
 
-def _over(at: GlotToken, query: Glots, name: GlotToken | None) -> _Select:
+def _select_from(at: GlotToken, query: Glots, name: GlotToken | None) -> _Select:
     """Returns a SELECT over a query's rows, called by a name."""
     alias = name or replacement_token(at, Type.VAR, "piped")
     source = [*in_parentheses(at, query), sign(at, Type.ALIAS), alias]

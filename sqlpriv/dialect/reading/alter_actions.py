@@ -190,7 +190,7 @@ def _domain(c: TokenCursor, column: str) -> decl.Action:
         values = c.in_parentheses(c.constant)
         return decl.SetDomainIn(column, values, c.accept("NOT", "NULL"))
     if c.accept("BETWEEN"):
-        return _between(c, column)
+        return _range_domain(c, column)
     if c.accept("REFERENCES"):
         return decl.SetDomainReferences(column, c.table(), c.column_in_parentheses())
     token = c.peek()
@@ -210,7 +210,7 @@ def _one_price(options: Options, token: Token) -> Options:
     return options
 
 
-def _between(c: TokenCursor, column: str) -> decl.SetDomainBetween:
+def _range_domain(c: TokenCursor, column: str) -> decl.SetDomainBetween:
     """Reads `(low, high)` or `low AND high`, then `[OR NULL | NOT NULL]`."""
     inside = c.accept("(")
     lower = _bound(c)

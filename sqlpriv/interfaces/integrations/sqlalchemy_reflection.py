@@ -104,7 +104,7 @@ class Reflection:
                 "autoincrement": False,
                 "comment": row["comment"],
             }
-            for row in self._of(connection, _COLUMNS, table_name, schema, **kw)
+            for row in self._rows_of_table(connection, _COLUMNS, table_name, schema, **kw)
         ]
 
     def get_pk_constraint(
@@ -140,7 +140,7 @@ class Reflection:
         self, connection: Connection, table_name: str, schema: str | None = None, **kw: Any
     ) -> dict[str, str | None]:
         """Returns whom a private table protects, or how a released one was made."""
-        (row,) = self._of(connection, _TABLES, table_name, schema, **kw)
+        (row,) = self._rows_of_table(connection, _TABLES, table_name, schema, **kw)
         return {"text": row["comment"]}
 
     def get_view_definition(
@@ -172,7 +172,7 @@ class Reflection:
                 cache[sql] = [dict(row) for row in connection.exec_driver_sql(sql).mappings()]
         return list(cache[sql])
 
-    def _of(
+    def _rows_of_table(
         self, connection: Connection, sql: str, table: str, schema: str | None, **kw: Any
     ) -> Found:
         if not self.has_table(connection, table, schema, **kw):
@@ -182,7 +182,7 @@ class Reflection:
     def _constraints(
         self, connection: Connection, kind: str, table: str, schema: str | None, **kw: Any
     ) -> Found:
-        rows = self._of(connection, _CONSTRAINTS, table, schema, **kw)
+        rows = self._rows_of_table(connection, _CONSTRAINTS, table, schema, **kw)
         return [row for row in rows if row["constraint_type"] == kind]
 
 

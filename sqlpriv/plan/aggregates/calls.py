@@ -107,7 +107,7 @@ def read_aggregate(call: t.FunctionCall, binder: Binder) -> Aggregate:
     if names_unit:  # rows without a part of the unit's key are nobody's, and never read
         call = replace(call, args=call.args[:1])
     _check_form(call)
-    call = _of_doubles(call, binder)
+    call = _cast_to_doubles(call, binder)
     kind = KINDS[call.name]
     if call.name in ("count_if", "countif") and len(call.args) == 1:
         test, arg, call_filter = call.args[0], None, call.filter
@@ -150,7 +150,7 @@ def read_aggregate(call: t.FunctionCall, binder: Binder) -> Aggregate:
     return Aggregate(kind, of, shape.type, *bounds, absent, sample, using=call.using, digits=digits)
 
 
-def _of_doubles(call: t.FunctionCall, binder: Binder) -> t.FunctionCall:
+def _cast_to_doubles(call: t.FunctionCall, binder: Binder) -> t.FunctionCall:
     """Returns SUM(x::FLOAT) as SUM(x::DOUBLE), unless x has a public list to cast: no comparison
     sees the digits that FLOAT lacks. An aggregate that compares values stays as it is."""
     match call.args:

@@ -12,7 +12,7 @@ from sqlpriv.kernel.terms.operations import columns_read
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.columns import is_zoned
 from sqlpriv.plan.expressions.facts import dates
-from sqlpriv.plan.expressions.facts.conditions import whole_identities, within_open_ends
+from sqlpriv.plan.expressions.facts.conditions import scope_within_open_ends, whole_identities
 from sqlpriv.plan.expressions.facts.value_facts import MAX_LEVELS, Shape, with_values_listed
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.expressions.public_evaluation import evaluate_over_lists, results_of
@@ -63,7 +63,7 @@ def bind_dimension(
 ) -> Dimension:
     """Returns the key; refusals point at the place where it was written."""
     expr = binder.bind(node)
-    scope = within_open_ends(binder.scope, binder.conditions)
+    scope = scope_within_open_ends(binder.scope, binder.conditions)
     is_unlisted = replace(binder, scope=scope).shape(place, expr).values is None
     if is_unlisted and belongs_to_one_unit(node, binder):
         raise refuse(

@@ -34,7 +34,7 @@ from sqlpriv.plan.expressions.facts.value_facts import (
 )
 from sqlpriv.plan.expressions.literal_types import (
     are_floats,
-    beside_floats,
+    cast_beside_floats,
     coerce_literal,
     coerce_uuid,
     natural_type,
@@ -137,7 +137,7 @@ class Binder:
 
         return rebuild(node, lower_name)
 
-    def after_where(self, predicate: a.Expr) -> Binder:
+    def binder_after_where(self, predicate: a.Expr) -> Binder:
         """Returns the binder behind a WHERE: with what it demands of a column (`conditions`)."""
         scope, present = facts_after_where(predicate, self.scope)
         return replace(
@@ -243,7 +243,7 @@ class Binder:
             raise refuse(nodes[0], "a FLOAT stands beside a DECIMAL, which would be rounded", hint)
         constants = [lit and number_in_quotes(lit, target, digits) for lit in constants]
         if compared and not any(lit and lit.exponent for lit in constants):
-            constants = [lit and beside_floats(lit, shapes) for lit in constants]
+            constants = [lit and cast_beside_floats(lit, shapes) for lit in constants]
         uuids = any(shape.sql_type == "UUID" for shape in shapes)
         read = coerce_uuid if uuids else coerce_literal
         return tuple(read(lit, target) if lit else next(rest) for lit in constants)

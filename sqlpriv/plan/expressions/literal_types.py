@@ -104,7 +104,7 @@ def coerce_uuid(node: Literal, target: Type) -> a.Lit:
         ) from None
 
 
-def beside_floats(node: Literal, shapes: Sequence[Shape]) -> Literal:
+def cast_beside_floats(node: Literal, shapes: Sequence[Shape]) -> Literal:
     """Returns a number that is compared with FLOATs as DuckDB compares it: cast to FLOAT, unless
     it has an exponent and so is a DOUBLE, or a DOUBLE is among them."""
     value = node.value

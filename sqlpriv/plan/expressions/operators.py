@@ -14,7 +14,7 @@ from sqlpriv.plan.expressions.facts.value_facts import Shape
 from sqlpriv.plan.expressions.literal_types import (
     INFINITY,
     NAN,
-    beside_floats,
+    cast_beside_floats,
     coerce_literal,
     coerce_uuid,
     natural_type,
@@ -182,7 +182,7 @@ def _bind_literal_list(
     quoted = [number_in_quotes(item, shape.type, digits) for item in items]
     if not any(item.exponent for item in items):
         shapes = [shape, *(binder.shape(other, binder.bind(other)) for other in others)]
-        quoted = [beside_floats(item, shapes) for item in quoted]
+        quoted = [cast_beside_floats(item, shapes) for item in quoted]
     present = [item for item in quoted if item.value is not None]
     values = dict.fromkeys(read(item, shape.type).value for item in present)
     expr: a.Expr = a.In(arg, tuple(values)) if values else a.Lit(None, Type.BOOLEAN)

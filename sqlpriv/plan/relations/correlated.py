@@ -26,8 +26,8 @@ from sqlpriv.plan.relations.outer_names import (
     from_source,
     inner_and_outer,
     is_outer_name,
+    rename_alias,
     tables_of,
-    under_an_alias,
 )
 from sqlpriv.plan.relations.subqueries import scalar_subqueries
 from sqlpriv.statements import tree as t
@@ -93,7 +93,7 @@ class _Joins:
         query = node.query
         aliases = {alias.lower() for alias, _ in tables_of(self.source, self.contracts)}
         if isinstance(query, t.Select) and (query.alias or query.table).lower() in aliases:
-            query = under_an_alias(query, _OWN)
+            query = rename_alias(query, _OWN)
         return self._partner_count(query, self._with_tables_named(node.arg), node.pos)
 
     def _with_tables_named(self, arg: t.Node) -> t.Node:

@@ -260,7 +260,7 @@ def aggregate_per_unit(
     )
     if having is not None:
         predicate = unit_rows.binder.bind_predicate(having, "HAVING")
-        narrowed = unit_rows.binder.after_where(predicate)
+        narrowed = unit_rows.binder.binder_after_where(predicate)
         unit_rows = replace(unit_rows, relation=a.Where(relation, predicate), binder=narrowed)
     outputs: dict[str, tuple[t.Node, a.Expr]] = {}
     for item, node in items:

@@ -113,7 +113,7 @@ class FromReader:
             predicate = rows.binder.bind_predicate(resolved, "WHERE")
             rows = with_unit_equalities(rows, predicate)
             kept = place_filter(rows.relation, predicate, self.contracts)
-            rows = replace(rows, relation=kept, binder=rows.binder.after_where(predicate))
+            rows = replace(rows, relation=kept, binder=rows.binder.binder_after_where(predicate))
         for node in later:  # by now it is known which tables are of one unit
             rows = self._partner_join(rows, node) or rows
         return rows
@@ -163,7 +163,7 @@ class FromReader:
             check_connected(linked, join)
             return replace(left, relation=relation)
         if kind == "inner" and not keeps_public:
-            both = replace(both, binder=both.binder.after_where(on))
+            both = replace(both, binder=both.binder.binder_after_where(on))
         return replace(both, relation=relation, keeps_public=keeps_public)
 
     # --- subqueries ---

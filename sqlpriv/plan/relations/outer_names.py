@@ -115,7 +115,7 @@ def output_name(item: t.Item) -> str:
     return item.alias or (item.expr.name if isinstance(item.expr, t.Name) else item.text)
 
 
-def under_an_alias(query: t.Select, alias: str) -> t.Select:
+def rename_alias(query: t.Select, alias: str) -> t.Select:
     """Returns a query of one table under another alias; one of several tables as it is."""
     if query.source is not None:
         return query

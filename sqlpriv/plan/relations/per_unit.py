@@ -227,7 +227,7 @@ class Folding:
                 self.scope[name] = replace(self.scope[name], stored=stored)
             self._note_present(name, of)
             if shape.type is Type.REAL:
-                fold = _on_binary_lattice(fold)
+                fold = _fold_on_binary_lattice(fold)
         self.folds[kind, of] = fold
         return name
 
@@ -246,7 +246,7 @@ def _as_count(call: t.FunctionCall) -> t.FunctionCall:
     return replace(call, name="count", args=(), star=True, filter=kept)
 
 
-def _on_binary_lattice(fold: a.Fold) -> a.Fold:
+def _fold_on_binary_lattice(fold: a.Fold) -> a.Fold:
     """Returns a fold of reals on a lattice whose steps are a power of two.
 
     The kernel adds steps of the interval's 2^41-th part. Between -2^k and 2^k that is a power of

@@ -33,7 +33,7 @@ class PrivateTables:
         principal: Who asks, for the ledger.
         kept: What `contracts` returned last, and of which state.
         kept_budgets: What `budget` returned last.
-        before: What was declared of tables that are being renamed; see `_before_renames_last`.
+        before: What was declared of tables that are being renamed; see `_detach_declarations`.
     """
 
     kernel: Kernel
@@ -46,7 +46,7 @@ class PrivateTables:
 
     def __post_init__(self) -> None:
         if self.owner is not None:
-            self.owner.before_renames_last = self._before_renames_last
+            self.owner.before_renames_last = self._detach_declarations
 
     def is_released(self, table: str) -> bool:
         """Returns whether a table of that name was released."""
@@ -175,7 +175,7 @@ class PrivateTables:
         accounts = frozenset(name for name in followed.first_names if ledger.holders(name))
         return carry_over(followed, there, declared, accounts)
 
-    def _before_renames_last(self, followed: FollowedTables) -> None:
+    def _detach_declarations(self, followed: FollowedTables) -> None:
         """Takes the declarations away from all tables that a rename is about to change. `settle`
         gives them back, under the names that the tables have then.
 

@@ -71,7 +71,7 @@ def budget_of(table: str, options: t.Options) -> Budget:
         raise DeclarationError("epsilon, delta, rho and total are numbers")
     keys = int(Fraction(str(min(1.0, numbers.get("keys_delta", 0.0)))) * YOCTO)
     try:
-        budget = _for_all_time(table, numbers, keys)
+        budget = _budget_for_all_time(table, numbers, keys)
         whole = numbers.get("total", 0.0)
         if whole and isinstance(budget.total, Rho) and "epsilon" in numbers:
             most: Rho | Epsilon = rho_of(whole, budget.delta)
@@ -87,7 +87,7 @@ def budget_of(table: str, options: t.Options) -> Budget:
     return replace(budget, per=per, until=_last_day(until), whole=most.nano)
 
 
-def _for_all_time(table: str, numbers: Mapping[str, float], keys: int) -> Budget:
+def _budget_for_all_time(table: str, numbers: Mapping[str, float], keys: int) -> Budget:
     if "rho" in numbers and "epsilon" not in numbers:
         return Budget(table, Rho.at_most(numbers["rho"]), numbers.get("delta", 1e-9), keys)
     if "epsilon" in numbers and "rho" not in numbers:

@@ -134,7 +134,10 @@ def _interval_lines(
         ]
     if codes is None:
         has_null = column.present < column.rows or outside
-        return [*lines, f"{alter} {_between(ends)}{' OR NULL' if has_null else ' NOT NULL'};"]
+        return [
+            *lines,
+            f"{alter} {_between_clause(ends)}{' OR NULL' if has_null else ' NOT NULL'};",
+        ]
     narrow = outward_ends(codes.others)
     assert narrow is not None  # of the same type
     if narrow == ends:
@@ -142,19 +145,19 @@ def _interval_lines(
             *lines,
             f"{_codes_text(column, codes)} if that is so, run this, too:",
             *_null_lines(table, column, _in_codes(column, codes)),
-            f"{alter} {_between(ends)} OR NULL;",
+            f"{alter} {_between_clause(ends)} OR NULL;",
         ]
     return [
         *lines,
         f"{_codes_text(column, codes)} the domain holds them until you know. If that is so, run"
         " what stands below it, too, for less noise:",
-        f"{alter} {_between(ends)} OR NULL;",
+        f"{alter} {_between_clause(ends)} OR NULL;",
         *_null_lines(table, column, _in_codes(column, codes)),
-        f"-- {alter} {_between(narrow)} OR NULL;",
+        f"-- {alter} {_between_clause(narrow)} OR NULL;",
     ]
 
 
-def _between(ends: tuple[Any, Any]) -> str:
+def _between_clause(ends: tuple[Any, Any]) -> str:
     return f"BETWEEN ({value_literal(ends[0])}, {value_literal(ends[1])})"
 
 

@@ -105,7 +105,7 @@ def fit(
     all_pairs = plan.pairs is not None and plan.pairs >= most
     one_column = sum(n > 1 for n in space.strata_shape) == 1
     rest = shared.deepen(rest, *pair_tables(space, plan), all_pairs and one_column)
-    (joint,) = inner(_of_everybody(ask, shared), everybody(space), rest, options)
+    (joint,) = inner(_ask_of_everybody(ask, shared), everybody(space), rest, options)
     ones = {column: release.values for column, release in shared.inside.items()}
     sigmas = {column: release.sigma for column, release in shared.inside.items()}
     shape, zeros = space.strata_shape, space.zeros
@@ -126,7 +126,7 @@ def whole_if_better(pair_plan: Callable[[Space, Options], PairPlan]) -> OneModel
         if not is_better_whole(rows, rest, space, plan):
             return Strata.EACH
         left = split_price(rest, [LOOK, 1 - LOOK])[1]
-        is_sure = is_better_whole(rows, left, space, plan, _of_their_own(space.strata, 1.0))
+        is_sure = is_better_whole(rows, left, space, plan, _share_of_own_pair(space.strata, 1.0))
         return Strata.ONE if is_sure else Strata.UNLESS_APART
 
     return one_model
@@ -156,10 +156,10 @@ def is_better_whole(
 def _own_pairs(shared: SharedOneWays) -> float:
     """Returns what strata have of a pair of their own, by the looks at their columns."""
     between = distance_of(shared.rows, shared.looks).between_strata()
-    return _of_their_own(len(shared.rows), between)
+    return _share_of_own_pair(len(shared.rows), between)
 
 
-def _of_their_own(strata: int, between: float) -> float:
+def _share_of_own_pair(strata: int, between: float) -> float:
     """Returns what strata have of a pair of their own. What all strata are together tells more of
     each where they are few.
 
@@ -170,7 +170,7 @@ def _of_their_own(strata: int, between: float) -> float:
     return max(OWN_PAIRS * (1 - 1 / strata) * between, WORTH)
 
 
-def _of_everybody(ask: Ask, shared: SharedOneWays) -> Ask:
+def _ask_of_everybody(ask: Ask, shared: SharedOneWays) -> Ask:
     """Returns a gate that asks all questions of the population, as one stratum, but for one-way
     marginals, which are shared with the strata."""
 

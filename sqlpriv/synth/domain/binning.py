@@ -243,10 +243,10 @@ def _attribute(
         key = a.Key(a.Bin(a.Col(attribute.column.name), inner), levels)
         numbers = (lattice.number_of(attribute.column, edge) for edge in inner)
         attribute = replace(attribute, key=key, bounds=(bounds[0], *numbers, bounds[-1]))
-    return replace(attribute, within=_within(grid, density, starts))
+    return replace(attribute, within=_shares_of_parts(grid, density, starts))
 
 
-def _within(grid: ValueLattice, density: Density, starts: Ints) -> Within:
+def _shares_of_parts(grid: ValueLattice, density: Density, starts: Ints) -> Within:
     """Returns the shares of the parts of each level; even ones by width where it has no rows."""
     widths = np.diff(density.ends).astype(np.float64)
     share = np.zeros((len(starts) - 1, max(1, int(np.diff(starts).max()))))

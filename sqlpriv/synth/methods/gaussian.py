@@ -108,7 +108,7 @@ def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[Gaussia
     scales = {c: normal_scores(r.values.sum(axis=0)) for c, r in zip(columns, ones, strict=True)}
     pairs = list(itertools.combinations(columns, 2))
     covariances = [
-        Moment((u, v), *_of_both(scales[u], scales[v]), each)
+        Moment((u, v), *_joint_scores(scales[u], scales[v]), each)
         for (u, v), each in zip(pairs, split_price(plan[1].price, [1.0] * len(pairs)), strict=True)
     ]
     moments = ask.measure(covariances)
@@ -129,7 +129,7 @@ def _shares(columns: Sequence[int], ones: Sequence[Release], stratum: int) -> di
     }
 
 
-def _of_both(
+def _joint_scores(
     u: LevelScores, v: LevelScores
 ) -> tuple[tuple[tuple[float, ...], ...], tuple[tuple[int, ...], ...]]:
     scores = tuple(tuple(x.score.tolist()) for x in (u, v))

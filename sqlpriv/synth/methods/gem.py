@@ -106,7 +106,9 @@ def _fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[Mixtur
         if done >= count // 2:
             generator.remember()
     shares = generator.shares(average=True)
-    return tuple(MixtureModel(layout.of_columns(shares[s]), totals[s]) for s in range(strata))
+    return tuple(
+        MixtureModel(layout.shares_of_columns(shares[s]), totals[s]) for s in range(strata)
+    )
 
 
 class OneHotLayout:
@@ -170,7 +172,7 @@ class OneHotLayout:
             guesses.append(Guess((u, v), table, 1.0, np.full(len(tables), noise)))
         return guesses
 
-    def of_columns(self, shares: Floats) -> Mapping[int, Floats]:
+    def shares_of_columns(self, shares: Floats) -> Mapping[int, Floats]:
         """Returns one stratum's shares by column."""
         return {c: shares[:, place] for c, place in self.at.items()}
 

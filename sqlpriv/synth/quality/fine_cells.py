@@ -38,14 +38,14 @@ def in_fine_cells(domain: Domain, declared: Domain, codes: Codes) -> tuple[Domai
     inside = positions_inside(domain, codes, rng)
     for i, attribute in enumerate(attributes):
         if attribute.within is not None and attribute.bounds is not None:
-            attributes[i], fine[:, i] = _of_column(attribute, codes[:, i], inside.get(i), rng)
+            attributes[i], fine[:, i] = _fine_column(attribute, codes[:, i], inside.get(i), rng)
         elif attribute.grouped is not None:
             attributes[i] = replace(attribute, key=declared.attributes[i].key, grouped=None)
             fine[:, i] = dealt(codes[:, i], attribute.grouped.share, rng)
     return replace(domain, attributes=tuple(attributes)), fine
 
 
-def _of_column(
+def _fine_column(
     attribute: Attribute,
     codes: Codes,
     positions: NDArray[np.float64] | None,

@@ -89,14 +89,14 @@ def quality_line(findings: Findings) -> str:
         parts = ["there is no row: the noised number of rows is 0 or below"]
         parts[0] += "" if _some_left_out(findings) else "; pay a larger epsilon"
     if findings.drawn > 1:
-        parts += _of_columns(findings.noisy, "mostly noise")
+        parts += _column_lines(findings.noisy, "mostly noise")
         vague = [name for name in findings.vague if name not in findings.noisy]
-        parts += _of_columns(
+        parts += _column_lines(
             vague, "whose numbers, beside NULL and the commonest, are mostly noise"
         )
-        parts += _of_columns(findings.constant, "of one value only")
-    parts += _of_pairs(findings.unseen, "too large to be looked at")
-    parts += _of_pairs(uncompared, "too large to be compared, which no figure above is about")
+        parts += _column_lines(findings.constant, "of one value only")
+    parts += _pair_lines(findings.unseen, "too large to be looked at")
+    parts += _pair_lines(uncompared, "too large to be compared, which no figure above is about")
     parts += _left_out(findings)
     parts += _beyond(findings)
     return f"quality: {grade(worst, findings.drawn)}: {'; '.join(parts)}"
@@ -148,13 +148,13 @@ def _errors(findings: Findings, ways: dict[int, NoisedNumber]) -> str:
     return f"error {', '.join(each)} (share of rows in a wrong cell)"
 
 
-def _of_columns(names: Sequence[str], what: str) -> list[str]:
+def _column_lines(names: Sequence[str], what: str) -> list[str]:
     if not names:
         return []
     return [f"{len(names)} column{'s' * (len(names) > 1)} {what}: {_shortened_list(names)}"]
 
 
-def _of_pairs(pairs: Sequence[str], what: str) -> list[str]:
+def _pair_lines(pairs: Sequence[str], what: str) -> list[str]:
     if not pairs:
         return []
     count = f"{len(pairs)} pair{'s' * (len(pairs) > 1)} of columns"

@@ -91,11 +91,11 @@ def hidden_clumps(histogram: NoisedHistogram, estimated: Array, placed: Array) -
     below = _one_side(histogram.mirror(), estimated[::-1], placed[::-1])
     above = _one_side(histogram, estimated, placed)
     total = 1 + float(above.belief.sum() + below.belief.sum())  # rows are missing once
-    above, below = (_after_none(side, total) for side in (above, below))
+    above, below = (_clumps_after_none(side, total) for side in (above, below))
     return BothSlowTails(above, below._replace(shares=below.shares[:, ::-1]))
 
 
-def _after_none(clumps: SlowTails, total: float) -> SlowTails:
+def _clumps_after_none(clumps: SlowTails, total: float) -> SlowTails:
     """Returns clumps after one that is none, with beliefs out of odds that add up to `total`."""
     belief, nothing = clumps.belief / total, np.zeros((1, clumps.shares.shape[1]))
     return clumps._replace(

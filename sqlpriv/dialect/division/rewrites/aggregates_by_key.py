@@ -43,7 +43,7 @@ def _call_named(aggregate: exp.Expr, name: str) -> exp.Expr:
     return written
 
 
-def over_all_keys(aggregate: exp.Expr, name: str) -> exp.Expr:
+def aggregate_of_all_keys(aggregate: exp.Expr, name: str) -> exp.Expr:
     """Returns an aggregate over all keys of a group.
 
     Args:
@@ -62,7 +62,7 @@ def over_all_keys(aggregate: exp.Expr, name: str) -> exp.Expr:
     return exp.Case(ifs=[exp.If(this=is_positive, true=mean)])
 
 
-def of_one_key(aggregate: exp.Expr, name: str) -> exp.Expr:
+def aggregate_of_one_key(aggregate: exp.Expr, name: str) -> exp.Expr:
     """Returns an aggregate of the one key that a group has, which is in the column `name`."""
     value = duckdb_call("any_value", exp.column(name, table=BY_KEY))
     return _without_null(aggregate, value)

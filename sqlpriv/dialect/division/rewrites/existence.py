@@ -80,15 +80,15 @@ def _gives_rows(query: exp.Select) -> bool:
 
 def _count_test(query: exp.Select) -> exp.Expr:
     """Returns whether a query's noised count is above its half-width, as a subquery."""
-    return _of_count(query, exp.GT)
+    return _count_subquery(query, exp.GT)
 
 
 def _excess(query: exp.Select) -> exp.Expr:
     """Returns the same as a number that is compared: private rows are tested with numbers."""
-    return exp.GT(this=_of_count(query, exp.Sub), expression=exp.Literal.number(0))
+    return exp.GT(this=_count_subquery(query, exp.Sub), expression=exp.Literal.number(0))
 
 
-def _of_count(query: exp.Select, operator: type[exp.Binary]) -> exp.Expr:
+def _count_subquery(query: exp.Select, operator: type[exp.Binary]) -> exp.Expr:
     test = operator(this=row_count(), expression=duckdb_call("error", row_count()))
     counted = query.copy()
     for clause in ("order", "limit", "distinct"):

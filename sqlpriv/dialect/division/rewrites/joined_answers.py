@@ -90,8 +90,8 @@ def join_answers(
         hidden.append(exp.alias_(term.copy(), f"__term{len(hidden)}", quoted=True))
         return exp.column(hidden[-1].alias, table=_GROUPS, quoted=True)
 
-    def over_answers(node: exp.Expr) -> exp.Expr:
-        return joined_numbers.over_answers(node, terms, column)
+    def expression_of_answers(node: exp.Expr) -> exp.Expr:
+        return joined_numbers.expression_of_answers(node, terms, column)
 
     tests = [
         (exp.NullSafeEQ if is_null_safe else exp.EQ)(
@@ -106,13 +106,13 @@ def join_answers(
             str.lower, [*names, *(item.alias for _, item in joined_outputs)]
         )
         if not (isinstance(term.this, exp.Literal) or is_named):
-            term.set("this", over_answers(term.this))
+            term.set("this", expression_of_answers(term.this))
     of_groups: list[exp.Expr] = [exp.column(name, _GROUPS, quoted=True) for name in names]
     for at, item in joined_outputs:
         of_groups.insert(
-            at, exp.alias_(over_answers(item.unalias()), output_name(item), quoted=True)
+            at, exp.alias_(expression_of_answers(item.unalias()), output_name(item), quoted=True)
         )
-    kept = [over_answers(condition) for condition in conditions]
+    kept = [expression_of_answers(condition) for condition in conditions]
     inner.set("expressions", [*_with_names(outputs, names), *hidden])
     joined.set("using", None)
     joined.set("on", exp.and_(*tests))
@@ -150,7 +150,7 @@ class _NumbersOfGroups:
         plain = not any(map(is_aggregate, node.walk())) and node.find(exp.Query) is None
         return bool(columns) and plain and all(map(self.has, columns))
 
-    def over_answers(
+    def expression_of_answers(
         self, node: exp.Expr, terms: Sequence[exp.Expr], column: Callable[[exp.Expr], exp.Expr]
     ) -> exp.Expr:
         """Returns an expression over the joined answers.

@@ -80,7 +80,7 @@ def write_averages_in_place(select: exp.Select, join: exp.Join, tables: StoredTa
             )
             if side and not is_null:
                 raise NotDivisible("a number where there is no group")
-            values[name] = _of_key(query, table, value, keys, equal)
+            values[name] = _subquery_of_key(query, table, value, keys, equal)
         elif not side:
             place = [common_text(key) for key in keys].index(common_text(item.unalias()))
             values[name] = equal[place].copy()
@@ -131,7 +131,7 @@ def _are_of(columns: list[exp.Column], select: exp.Select, table: exp.Table) -> 
     return of_one and is_stored_table(owner) and bare_name(owner) == bare_name(table)
 
 
-def _of_key(
+def _subquery_of_key(
     query: exp.Select,
     table: exp.Table,
     item: exp.Expr,
@@ -141,7 +141,7 @@ def _of_key(
     """Returns an aggregate over the rows of one key, as a subquery."""
     own = {alias_of(table), ""}
 
-    def of_own_table(node: exp.Expr) -> exp.Expr:
+    def qualify_column(node: exp.Expr) -> exp.Expr:
         written = node.copy()
         for column in [written] if isinstance(written, exp.Column) else columns_in(written):
             if column.table.lower() not in own:
@@ -150,9 +150,9 @@ def _of_key(
         return written
 
     rows = exp.Table(this=table.this.copy(), alias=exp.TableAlias(this=exp.to_identifier(OWN)))
-    written = exp.Select(expressions=[of_own_table(item)]).from_(rows, copy=False)
+    written = exp.Select(expressions=[qualify_column(item)]).from_(rows, copy=False)
     if (where := query.args.get("where")) is not None:
-        written.where(of_own_table(where.this), copy=False)
+        written.where(qualify_column(where.this), copy=False)
     for key, outer in zip(keys, equal, strict=True):
-        written.where(exp.EQ(this=of_own_table(key), expression=outer.copy()), copy=False)
+        written.where(exp.EQ(this=qualify_column(key), expression=outer.copy()), copy=False)
     return exp.Subquery(this=written)

@@ -43,8 +43,8 @@ from sqlpriv.dialect.division.rewrites.aggregates_by_key import (
     BY_KEY,
     addends,
     adds_up,
-    of_one_key,
-    over_all_keys,
+    aggregate_of_all_keys,
+    aggregate_of_one_key,
 )
 from sqlpriv.dialect.division.rewrites.rows_without_partner import adds_nothing_without_partner
 from sqlpriv.dialect.division.rewrites.spine_rows import has_one_row_a_group, spine_as_values
@@ -144,7 +144,7 @@ class _KeptRows:
         inner_keys = [inner for inner, _ in conditions.pairs]
         alone = bool(inner_keys) and has_one_row_a_group(self.select, keys, self.tables)
         if inner_keys and (alone or all(map(adds_up, aggregates))):
-            rows = self._by_key(None, inner_keys, conditions.private, aggregates, alone)
+            rows = self._query_by_key(None, inner_keys, conditions.private, aggregates, alone)
             tests = [
                 exp.EQ(this=exp.column(f"__key{i}", table=BY_KEY), expression=outer.copy())
                 for i, (_, outer) in enumerate(conditions.pairs)
@@ -196,7 +196,7 @@ class _KeptRows:
 
     # --- what is written ---
 
-    def _by_key(
+    def _query_by_key(
         self,
         join: exp.Join | None,
         keys: Sequence[exp.Expr],
@@ -235,7 +235,7 @@ class _KeptRows:
                 item.meta[SHOWN_NAME] = item.meta.get(SHOWN_NAME) or duckdb_name(item)
         for one in filter(_is_outermost_aggregate, list(_shown_nodes(self.select))):
             name = self.value_names[common_text(one)]
-            written = of_one_key(one, name) if alone else over_all_keys(one, name)
+            written = aggregate_of_one_key(one, name) if alone else aggregate_of_all_keys(one, name)
             if one.meta.get(SHOWN_NAME):
                 written.meta[SHOWN_NAME] = one.meta[SHOWN_NAME]
             one.replace(written)
@@ -251,7 +251,7 @@ class _KeptRows:
         join.set("this", spine_as_values(self.select, alias, self.tables))
         join.set("side", None)
         join.set("kind", None)
-        rows = self._by_key(join, keys, [], aggregates, alone=True)
+        rows = self._query_by_key(join, keys, [], aggregates, alone=True)
         tests = [
             exp.NullSafeEQ(this=exp.column(f"__key{i}", table=BY_KEY), expression=key.copy())
             for i, key in enumerate(keys)

@@ -86,7 +86,7 @@ def _makes_rows(node: exp.Expr) -> bool:
     return isinstance(node, exp.Window | exp.Unnest) or function_name(node) in lists
 
 
-def _of_query(node: exp.Expr, query: exp.Select) -> exp.Expr:
+def _subquery_of_aggregate(node: exp.Expr, query: exp.Select) -> exp.Expr:
     """Returns an aggregate as a subquery of its own; another node as it is."""
     if not is_aggregate(node):
         return node
@@ -108,6 +108,6 @@ def _values(query: exp.Select, source: exp.Expr, is_counted: bool) -> dict[str, 
     for name, item in zip(names, query.expressions, strict=True):
         one = item.unalias().copy()
         if is_counted:
-            one = one.transform(lambda node: _of_query(node, query))
+            one = one.transform(lambda node: _subquery_of_aggregate(node, query))
         values[name] = exp.Paren(this=one) if columns_in(one) else as_in_column(one)
     return values

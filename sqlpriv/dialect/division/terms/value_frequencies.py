@@ -63,7 +63,7 @@ def key_that_is_given(node: exp.Expr) -> exp.Expr | None:
     return node.expressions[0] if plain else None
 
 
-def over_frequencies(
+def frequency_subquery(
     node: exp.Expr, select: exp.Select, keys: Sequence[tuple[exp.Expr, exp.Column]]
 ) -> tuple[exp.Subquery, exp.Select]:
     """Returns an aggregate as a scalar subquery over the counts of its values, and the query in it
@@ -102,7 +102,7 @@ def over_frequencies(
     named = zip([*terms, count, error], [*titles, *names, COUNTED, ERROR], strict=True)
     counts.set("expressions", [exp.alias_(x.copy(), n, quoted=True) for x, n in named])
     counts.set("group", exp.Group(expressions=[term.copy() for term in terms]))
-    outer = exp.select(_over_counts(call, args, names))
+    outer = exp.select(_aggregate_of_counts(call, args, names))
     outer = outer.from_(exp.Subquery(this=counts), copy=False)
     outer = outer.where(exp.column(COUNTED) > exp.column(ERROR), copy=False)
     if distinct is None and function_name(call) != "bigquerys_top_count":  # which counts NULL
@@ -113,7 +113,9 @@ def over_frequencies(
     return exp.Subquery(this=outer), counts
 
 
-def _over_counts(call: exp.Expr, args: Sequence[exp.Expr], names: Sequence[str]) -> exp.Expr:
+def _aggregate_of_counts(
+    call: exp.Expr, args: Sequence[exp.Expr], names: Sequence[str]
+) -> exp.Expr:
     """Returns the aggregate over the columns of the values and of their counts."""
     template = _OF_COUNTS.get(function_name(call))
     rest = [arg.name for arg in args[1:] if isinstance(arg, exp.Literal) and not arg.is_string]

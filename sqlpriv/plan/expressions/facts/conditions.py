@@ -237,7 +237,7 @@ def _next_value(value: Any, sign: int, shape: Shape) -> Any:
     return value if value in (type(value).min, type(value).max) else value + sign * step
 
 
-def within_open_ends(
+def scope_within_open_ends(
     scope: Mapping[str, Shape], conditions: Iterable[a.Expr]
 ) -> Mapping[str, Shape]:
     """Returns the scope with each DOUBLE that is surely below or above an end of its own, as of

@@ -69,22 +69,22 @@ def phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
     """Returns what the price is spent on: AIM's phases, then rounds that depend on answers."""
     target_columns(space, options["target"])
     if len(modelled_columns(space.sizes)) < 2:
-        return aim.phases(space, price, _of_aim(options))
+        return aim.phases(space, price, _aim_options(options))
     first, rest = split_price(price, [START, 1 - START])
     steps = options["tables"]
     split_price(rest, [1.0] * (2 * steps))  # refuses what cannot pay for choosing and measuring
     rounds = Phase("tables and slices", "exponential mechanism and noise", rest, steps)
-    return (*aim.phases(space, first, _of_aim(options)), rounds)
+    return (*aim.phases(space, first, _aim_options(options)), rounds)
 
 
 def fit(ask: Ask, space: Space, price: Price, options: Options) -> Sequence[Model]:
     """Returns one set of rows per stratum. Spends exactly `price`; see the module."""
     if len(modelled_columns(space.sizes)) < 2:
-        return aim.fit(ask, space, price, _of_aim(options))
+        return aim.fit(ask, space, price, _aim_options(options))
     first, rest = split_price(price, [START, 1 - START])
     steps = options["tables"]
     recorder, rng = _Recorder(ask), np.random.default_rng(SEED)
-    models = aim.fit(recorder.ask, space, first, _of_aim(options))
+    models = aim.fit(recorder.ask, space, first, _aim_options(options))
     rows = [_rows_of(model, models, space, rng) for model in models]
     everybody = PlacedRows(
         np.concatenate([r.rows.levels for r in rows]), np.concatenate([r.rows.places for r in rows])
@@ -118,7 +118,7 @@ class _Editing:
         self.rows.edit(EDITS * len(self.rows.rows) * (2 if last else 1), self.rng)
 
 
-def _of_aim(options: Options) -> Options:
+def _aim_options(options: Options) -> Options:
     return {**options, "degree": 2}
 
 

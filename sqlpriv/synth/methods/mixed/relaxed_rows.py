@@ -142,11 +142,11 @@ class RelaxedRows:
             form = sum(self._term(weights, c, term) for c, term in axis.terms.items())
             steps = np.diff(axis.edges)
             width = float(np.median(steps[steps > 0])) if (steps > 0).any() else 1.0
-            return _between(form / width, axis.edges / width, slope)
+            return _cell_shares(form / width, axis.edges / width, slope)
         groups, weight = axis.groups, weights[str(axis.column)]
         if axis.column in self._placed:
             starts = np.flatnonzero(np.diff(groups, prepend=-1))
-            return _between(weight, starts[1:].astype(np.float64), slope)
+            return _cell_shares(weight, starts[1:].astype(np.float64), slope)
         onto = np.eye(int(groups.max()) + 1)[groups]
         return jax.nn.softmax(weight, axis=1) @ jnp.asarray(onto, jnp.float32)
 
@@ -162,7 +162,7 @@ class RelaxedRows:
         return jnp.interp(weights[str(column)], jnp.asarray(places), jnp.asarray(values))
 
 
-def _between(x: Any, edges: Floats, slope: Any) -> Any:
+def _cell_shares(x: Any, edges: Floats, slope: Any) -> Any:
     """Returns the shares of len(edges) + 1 cells of numbers x, shape (rows, cells); they add up to
     1."""
     if not len(edges):

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 from pyarrow import flight
@@ -21,10 +22,12 @@ from pyarrow import flight
 from sqlpriv.errors import OperationalError
 from sqlpriv.interfaces.cli.serve import serve as serve_command
 from sqlpriv.interfaces.server.endpoints import listen, memory_limit
+from sqlpriv.interfaces.server.postgresql.encoding.sqlstate import error_message
 from sqlpriv.interfaces.server.postgresql.statements.portals import PreparedStatement
 from sqlpriv.interfaces.server.protocol import messages as m
 from sqlpriv.interfaces.server.protocol import unread_answers
 from sqlpriv.interfaces.server.protocol.unread_answers import HeldAnswer
+from sqlpriv.interfaces.server.protocol.wire_errors import guard_handler
 
 psycopg = pytest.importorskip("psycopg")
 LARGE = "SELECT a.income, repeat('x', 1000) AS s FROM made a, made b LIMIT 40000"
@@ -286,3 +289,29 @@ def test_a_server_that_is_told_twice_ends_though_somebody_does_not_read(
             process.terminate()
         assert process.wait(60) == 0
         stream.cancel()
+
+
+@pytest.mark.parametrize(
+    ("error", "told", "state"),
+    [
+        (MemoryError("of 7 rows"), "Out of Memory Error", b"53200"),
+        (pa.ArrowMemoryError("of 7 rows"), "Out of Memory Error", b"53200"),
+        (ValueError("of 7 rows"), "an internal error", b"XX000"),
+    ],
+)
+def test_want_of_memory_is_told_as_such_in_both_protocols(
+    error: Exception, told: str, state: bytes
+) -> None:
+    """The last is the twin, of another error; no text of any leaves, which may quote a row."""
+
+    @guard_handler
+    def fail() -> None:
+        raise error
+
+    with pytest.raises(flight.FlightError, match=told) as failure:
+        fail()
+    assert "7 rows" not in str(failure.value)
+    message = error_message(error)
+    assert state in message
+    assert told.encode() in message
+    assert b"7 rows" not in message

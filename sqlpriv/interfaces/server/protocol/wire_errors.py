@@ -26,6 +26,10 @@ _Handler = TypeVar("_Handler", bound=Callable[..., Any])
 _LONGEST = 1_000
 """Characters of a message: an error travels in HTTP/2 headers, which hold some kilobytes."""
 _WITHHELD = "an internal error of the server; its text is withheld, what was charged stays charged"
+_OUT_OF_MEMORY = (
+    "Out of Memory Error: the server may take no more just now; what was charged stays charged."
+    " Asked again, what was read and kept is free"
+)
 _log = logging.getLogger("sqlpriv.server")
 
 
@@ -62,10 +66,21 @@ def guard_handler(handler: _Handler) -> _Handler:
     return cast(_Handler, wraps(handler)(safe))
 
 
+def with_own_words(error: Exception) -> Exception:
+    """Returns an error of ours for want of memory, which numpy and Arrow raise, too; any other
+    error as it is.
+
+    >>> str(with_own_words(MemoryError()))[:19], with_own_words(ValueError("x"))
+    ('Out of Memory Error', ValueError('x'))
+    """
+    return errors.OperationalError(_OUT_OF_MEMORY) if isinstance(error, MemoryError) else error
+
+
 def to_flight(error: Exception) -> flight.FlightError:
     """Returns what to tell a client of an error."""
     if isinstance(error, flight.FlightError):
         return error
+    error = with_own_words(error)
     if not isinstance(error, errors.Error):
         _log.error("a handler failed", exc_info=error)
         return flight.FlightInternalError(_WITHHELD)

@@ -7,7 +7,7 @@ import re
 
 from sqlpriv import errors
 from sqlpriv.interfaces.server.postgresql.encoding import wire
-from sqlpriv.interfaces.server.protocol.wire_errors import Cancelled, TimedOut
+from sqlpriv.interfaces.server.protocol.wire_errors import Cancelled, TimedOut, with_own_words
 
 _LONGEST = 4_000
 """Characters of a message."""
@@ -87,6 +87,7 @@ def error_message(
         severity: ERROR or FATAL.
         start: Where the statement begins in the text that the client sent, in characters from 0.
     """
+    error = with_own_words(error)
     if not isinstance(error, errors.Error):
         _log.error("a statement failed", exc_info=error)
         return wire.error(severity, "XX000", _WITHHELD)
@@ -116,9 +117,8 @@ def position(sql: str, line: int, column: int) -> int:
 def _state(error: errors.Error) -> str:
     if isinstance(error, SqlStateError):
         return error.state
-    if isinstance(error, errors.ProgrammingError) and not isinstance(
-        error, errors.PermissionDenied
-    ):
+    has_words = isinstance(error, errors.ProgrammingError | errors.OperationalError)
+    if has_words and not isinstance(error, errors.PermissionDenied):
         words = error.message if isinstance(error, errors.Refused) else str(error)
         for beginning, state in _BY_WORDS:
             if re.match(beginning, words):

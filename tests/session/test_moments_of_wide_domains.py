@@ -72,7 +72,8 @@ def test_their_half_widths_are_in_the_units_of_the_figures(owner: Session) -> No
     """A domain is 2^30 times as long as the other, and so is everything in it: noise of both has
     the same deviations but for units. Without the unit of squares in `read_moments`, or that of a
     covariance, they would differ by the unit, 512, or its square. No draw of noise is compared,
-    only half-widths, at a large price: 1.5 times is the most that the ends of intervals vary."""
+    only half-widths, at a large price. Their ends vary by 1.3 times in 60 draws, and rarely more:
+    2.6 times was seen in a few hundred. Less than 8 passes."""
     names = ("VAR_POP(x)", "STDDEV(x)", "COVAR_POP(x, age)", "REGR_SLOPE(x, age)")
     half_widths = []
     for unit in (1, 2**30):
@@ -83,7 +84,7 @@ def test_their_half_widths_are_in_the_units_of_the_figures(owner: Session) -> No
         ).table
         half_widths.append([float(column[0].as_py()) for column in table.columns])
     by_unit = [math.log2(b / a) for a, b in zip(*half_widths, strict=True)]
-    assert by_unit == pytest.approx([60, 30, 30, 30], abs=math.log2(1.5))
+    assert by_unit == pytest.approx([60, 30, 30, 30], abs=math.log2(8))
 
 
 def test_squares_in_larger_units_are_noised_by_the_square_of_the_unit(

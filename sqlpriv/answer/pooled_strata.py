@@ -30,11 +30,8 @@ from sqlpriv.answer.intervals.estimate import Array, Estimate
 from sqlpriv.answer.means import cells, combine_strata, finish_variance
 from sqlpriv.answer.moments import Moments
 from sqlpriv.answer.pooled.drawn_quantiles import BoundedFigures
-from sqlpriv.answer.pooled.group_effects import FAR_PARTS, draw_together
+from sqlpriv.answer.pooled.group_effects import FAR_PARTS, SURELY_COUNTED, draw_together
 from sqlpriv.plan.aggregates.rewrites import Recipe
-
-SURELY_COUNTED = 4.0
-"""A stratum of fewer deviations of its count's noise tells nothing of its strata columns."""
 
 
 def pool_strata(recipe: Recipe, m: Moments, strata: Estimate, everybody: Estimate) -> Estimate:

@@ -28,8 +28,8 @@ from sqlpriv.answer.intervals.level_intervals import (
     bring_together,
     possible_levels,
 )
-from sqlpriv.answer.pooled.drawn_levels import SURELY_COUNTED
 from sqlpriv.answer.pooled.drawn_quantiles import BoundedFigures, draw_quantiles
+from sqlpriv.answer.pooled.group_effects import SURELY_COUNTED
 from sqlpriv.answer.pooled_strata import pool_levels
 from sqlpriv.kernel.terms.algebra import Asked, Level
 from sqlpriv.kernel.terms.budget import Price, Rho

@@ -30,7 +30,7 @@ def test_pooled_medians_gain_and_their_intervals_hold(
     if rows == "50":
         return  # most may be anything
 
-    def short(*given):  # type: ignore[no-untyped-def]
+    def short(*given):  # type: ignore[no-untyped-def]  # as pool_levels
         drawn, halves = pool_levels(*given)
         return drawn, halves / 4
 

@@ -26,16 +26,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sqlpriv.answer.intervals.estimate import Array
 from sqlpriv.answer.intervals.level_intervals import NoisedLevels
-from sqlpriv.answer.pooled.group_effects import draw_together
+from sqlpriv.answer.pooled.group_effects import SURELY_COUNTED, draw_together
 
-Array = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 TOWARDS = (0.25, 0.5, 0.75)
 """Where u are from the quantile's own to either end."""
 RUNS = 4
 """Runs of levels between one u and the next: within them strata are taken to be like all rows."""
-SURELY_COUNTED = 4.0
-"""A stratum of fewer deviations of its count's noise tells nothing of its strata columns."""
 
 
 class DrawnLevels(NamedTuple):

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sqlpriv.answer.intervals.estimate import Array
 from sqlpriv.answer.intervals.level_intervals import NoisedLevels
 from sqlpriv.answer.pooled.drawn_levels import draw_levels
 from sqlpriv.answer.pooled.smooth_levels import smooth_levels
 from sqlpriv.plan.aggregates.rewrites import Recipe
 
-Array = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 OUTSIDE = 0.01
 """Of all rows lie at either end beyond how far apart rows are said to be."""
 

@@ -37,6 +37,8 @@ FAR_PARTS = (0.0, 0.03, 0.1, 0.3)
 PASSES = 12
 """Of variational Bayes: later ones moved no figure of the fitted tables by a hundredth of its
 error."""
+SURELY_COUNTED = 4.0
+"""A group of fewer deviations of its count's noise tells nothing of its keys."""
 UNLIKELY = 14.0
 """Pairs of s and h that are e to so many times less likely than the best are left out."""
 MOST_SOLVED = 400

@@ -18,10 +18,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from sqlpriv.answer.intervals.estimate import Array
 from sqlpriv.answer.intervals.level_intervals import NoisedLevels, deviations_of_sums
 from sqlpriv.kernel.terms.budget import Rho
 
-Array = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 CHANCE = 0.02
 """Of any run of noise that is taken for rows."""
 LOOSER = (10.0, 100.0)

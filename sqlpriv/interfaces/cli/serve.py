@@ -143,15 +143,15 @@ def serve(
         server = Server(vault, listen, tls, audit, limits, postgresql, pairs, monitor)
         try:
             signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-            tell(f"serving {vault} on {server.location}; Ctrl-C ends it")
+            _tell(f"serving {vault} on {server.location}; Ctrl-C ends it")
             if server.postgresql is not None:
                 host, port = server.postgresql.address
-                tell(f"psql -h {host} -p {port} -U NAME {vault.stem}")
+                _tell(f"psql -h {host} -p {port} -U NAME {vault.stem}")
             if server.monitor is not None:
                 host, port = server.monitor.address
-                tell(f"curl http://{host}:{port}/metrics")
+                _tell(f"curl http://{host}:{port}/metrics")
             if room is not None:
-                tell(f"it may take {room / GIB:.1f} GiB of memory (--memory)")
+                _tell(f"it may take {room / GIB:.1f} GiB of memory (--memory)")
             server.serve()
         finally:
             try:
@@ -163,7 +163,7 @@ def serve(
         fail(error)
 
 
-def tell(words: str) -> None:
+def _tell(words: str) -> None:
     """Writes a line to stderr, where somebody may read it: a server goes on where nobody does."""
     with suppress(OSError):
         click.echo(words, err=True)

@@ -158,11 +158,14 @@ def test_twin_a_charge_that_looks_before_it_locks_sells_more(
     it, or two seconds later: six of the eight askers are in this process."""
 
     def careless(ledger: Ledger, statement: int, unit: str, price: Any, *_: object) -> int:
-        left = ledger.account(unit).left  # type: ignore[union-attr]  # it has a budget
+        def left_now() -> Any:
+            return ledger.account(unit).left  # type: ignore[union-attr]  # it has a budget
+
+        left = left_now()
         if price.nano > left.nano:
             raise sqlpriv.BudgetExhausted("more than is left")
         until = time.monotonic() + 2 * (left.nano < sum(PRICES) * THOUSANDTH)
-        while price.nano <= ledger.account(unit).left.nano and time.monotonic() < until:  # type: ignore[union-attr]
+        while price.nano <= left_now().nano and time.monotonic() < until:
             time.sleep(0.05)
         fields = {"statement_id": statement, "unit_table": unit, "strata": "{}", "yocto": 0}
         return insert(ledger.store, "charge", price, snapshot_id=None, **fields)

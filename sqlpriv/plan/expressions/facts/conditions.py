@@ -266,6 +266,17 @@ def flatten(op: str, expr: a.Expr) -> tuple[a.Expr, ...]:
     return expr.args if isinstance(expr, a.Call) and expr.op == op else (expr,)
 
 
+def parts_within(expr: object) -> Iterable[object]:
+    """Returns what stands directly inside an expression, or in a tuple of its; nothing in others.
+
+    >>> list(parts_within(a.Col("age"))), list(parts_within("age"))
+    (['age'], [])
+    """
+    if isinstance(expr, tuple):
+        return expr
+    return vars(expr).values() if hasattr(expr, "__dataclass_fields__") else ()
+
+
 def truths_as_numbers(test: a.Expr) -> a.Expr:
     """Returns a condition as 1, 0 or NULL, which SUM adds up."""
     one, nought, null = (a.Lit(value, Type.INTEGER) for value in (1, 0, None))

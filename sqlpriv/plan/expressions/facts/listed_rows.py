@@ -17,6 +17,7 @@ from sqlpriv.kernel.sql.relations import Scope
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Column, TableContract, Type, Value
 from sqlpriv.kernel.terms.operations import columns_read
+from sqlpriv.plan.expressions.facts.conditions import parts_within
 from sqlpriv.plan.expressions.facts.public_engine import public_engine
 from sqlpriv.plan.expressions.facts.value_facts import MAX_LEVELS, Shape
 
@@ -62,9 +63,7 @@ def is_of_hours(expr: object, column: str = "") -> bool:
             return column not in ("", name.lower())
         case a.Call(op, (a.Col(name),)) if column in ("", name.lower()):
             return op in _OF_HOURS
-    named = vars(expr) if hasattr(expr, "__dataclass_fields__") else {}
-    parts = expr if isinstance(expr, tuple) else named.values()
-    return all(is_of_hours(part, column) for part in parts)
+    return all(is_of_hours(part, column) for part in parts_within(expr))
 
 
 def keys_that_pass(

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.kernel.terms.operations import conjuncts
+from sqlpriv.plan.expressions.facts.conditions import parts_within
 from sqlpriv.plan.relations.joins.named_rows import YES
 
 Contracts = Mapping[str, TableContract]
@@ -96,6 +97,4 @@ def count_written(expr: object, written: Mapping[str, int]) -> int:
     """Returns how many columns an expression reads, by `columns_written`'s count."""
     if isinstance(expr, a.Col):
         return written.get(expr.name.lower(), 1)
-    named = vars(expr) if hasattr(expr, "__dataclass_fields__") else {}
-    parts = expr if isinstance(expr, tuple) else named.values()
-    return sum(count_written(part, written) for part in parts)
+    return sum(count_written(part, written) for part in parts_within(expr))

@@ -39,6 +39,7 @@ RELATIONS = "tests/kernel/sql/test_relations.py"
 SENSITIVITY, RENDER = "tests/kernel/proof/test_sensitivity.py", "tests/kernel/sql/test_queries.py"
 GATE, LEDGER = "tests/kernel/test_gate.py", "tests/kernel/ledger/test_records.py"
 LEDGER_FILE = "tests/kernel/ledger/test_ledger_file.py"
+FORKS = "tests/kernel/ledger/test_forks.py"
 MARK = "tests/attacks/test_put_back.py"
 KEYS = "tests/kernel/test_key_selection.py"
 COLLATIONS = "tests/kernel/sql/test_collations.py"
@@ -394,6 +395,13 @@ MUTANTS = (
         'self.execute("ROLLBACK")',
         "pass",
         f"{LEDGER} {DATABASE}",
+    ),
+    Mutant(
+        "a forked process goes on with its parent's connection to the ledger",
+        K + "ledger/store.py",
+        "close_at_forks(self)",
+        "pass",
+        FORKS,
     ),
     Mutant(
         "another database is believed",

@@ -130,8 +130,7 @@ class Allowance(AbstractContextManager["Allowance"]):
         fresh_seals: list[Sealed] = []
         if fresh:
             prepared = [prepare_measurement(m, self._scope(m.query.source)) for _, m in fresh]
-            bought = [m for _, m in fresh]
-            charge, exact = self._buy(bought, [parts_of(m.query) for m in bought])
+            charge, exact = self._buy([m for _, m in fresh], [parts_of(m.query) for _, m in fresh])
             fresh_seals = [
                 Sealed(named, m.price, one.sigma, one.answer(*exact[parts_of(m.query)]).tobytes())
                 for (named, m), one in zip(fresh, prepared, strict=True)

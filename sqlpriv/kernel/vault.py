@@ -91,8 +91,11 @@ class Kernel:
         if contract.unique.intersection(named):  # the constraint says it: no unit has two rows
             return {"bounded": True, "constant": sorted(c.name.lower() for c in contract.columns)}
         bounded, *steady = reader.fact(verifying(contract), contract.engine)
-        columns = zip(contract.columns, steady, strict=True)
-        constant = {c.name.lower() for c, same in columns if same and c.domain is not None}
+        constant = {
+            column.name.lower()
+            for column, same in zip(contract.columns, steady, strict=True)
+            if same and column.domain is not None
+        }
         return {"bounded": bool(bounded), "constant": sorted(constant.union(named))}
 
     def hold(self) -> AbstractContextManager[object]:

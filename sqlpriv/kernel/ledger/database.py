@@ -100,9 +100,7 @@ class LedgerDatabase(Store):
             raise errors.LedgerError("this is no ledger, or its guards are not as made")
 
     def start(self, mode: str) -> None:
-        """Begins a transaction, over a new connection if the last one was lost."""
-        if self.db.closed or self.db.broken:
-            self.open()
+        """Begins a transaction."""
         # one round trip: all others wait as long as whoever holds the lock waits for the network
         lock = "BEGIN; SELECT one FROM guard FOR UPDATE"
         self.execute(lock if mode else "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")

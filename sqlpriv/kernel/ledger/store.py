@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Self
 
 from sqlpriv import errors
 from sqlpriv.kernel.terms.budget import Price
+from sqlpriv.system.forks import close_at_forks
 
 COUNTED = "SELECT " + " + ".join(
     f"(SELECT coalesce(max(id), 0) FROM {table})" for table in ("charge", "budget", "declaration")
@@ -32,10 +33,18 @@ class Store(ABC):
     transactions end; no row is ever changed or removed; a store with fewer rows than were once seen
     is refused.
 
+    Claim: a process that is forked leaves its child no connection. SQLite in a child takes locks
+    that its parent holds for its own. Where the parent ended first, it took itself for the last
+    process, and removed the log that the child went on writing charges to: other processes then
+    sold the whole budget once more. So both processes connect anew.
+
     Args:
         mark: The file that says how much was seen; see `raise_mark`.
 
     Attributes:
+        db: The connection; None where there is none.
+        lock: Held during each transaction by the thread whose it is.
+        in_transaction: Whether one is open.
         holds_new_charge: Whether the open transaction has written a charge, which could be undone.
         writes: Whether the open transaction is IMMEDIATE: what it reads may be undone.
 
@@ -48,13 +57,14 @@ class Store(ABC):
     ERRORS: ClassVar[type[Exception]]
     NAME_SQL: ClassVar[str] = "SELECT ''"
     """Asks for the ledger's own name, which a copy of it keeps; '' where the mark lies beside."""
-    db: Any
+    db: Any = None
 
     def __init__(self, mark: Path) -> None:
-        self._beside, self._lock, self._in_transaction = mark, threading.RLock(), False
+        self._beside, self.lock, self.in_transaction = mark, threading.RLock(), False
         self.holds_new_charge, self.writes, self._counted = False, False, -1
         with self._translate_errors():
             self.open()
+        close_at_forks(self)
 
     @abstractmethod
     def connect(self) -> None:
@@ -83,8 +93,9 @@ class Store(ABC):
             raise
 
     def close(self) -> None:
-        """Closes the connection."""
-        self.db.close()
+        """Closes the connection; the next transaction makes another one."""
+        if self.db is not None:
+            self.db = self.db.close()
 
     def execute(self, sql: str, values: Sequence[Any] = (), /) -> Any:
         """Runs one statement in the open transaction, `?` for its values; returns its cursor."""
@@ -96,13 +107,15 @@ class Store(ABC):
 
         Where a server is lost in a COMMIT, the block's records may stand, and no answer leaves.
         """
-        with self._lock, self._translate_errors():
-            if self._in_transaction:
+        with self.lock, self._translate_errors():
+            if self.in_transaction:
                 yield self
                 return
+            if self.db is None or getattr(self.db, "closed", False):  # by a fork, or a lost server
+                self.open()
             try:
                 self.start(mode)
-                self._in_transaction, self.holds_new_charge, self.writes = True, False, bool(mode)
+                self.in_transaction, self.holds_new_charge, self.writes = True, False, bool(mode)
                 yield self
                 self.execute("COMMIT")
             except BaseException:  # whatever it was, also an interrupt: nothing of it stands
@@ -110,7 +123,7 @@ class Store(ABC):
                     self.execute("ROLLBACK")
                 raise
             finally:
-                self._in_transaction = False
+                self.in_transaction = False
             if mode and (
                 self.holds_new_charge or self.execute(COUNTED).fetchone()[0] != self._counted
             ):
@@ -146,9 +159,8 @@ def now() -> datetime:
 def insert(store: Store, table: str, price: Price | None = None, /, **row: Any) -> int:
     """Appends a row, with its price and the time in UTC, durably or as a part of the transaction
     that is open; returns its number."""
+    row |= {"kind": price.kind, "nano": price.nano} if price else {}
     row["at"] = now().isoformat(timespec="milliseconds")
-    if price:
-        row |= {"kind": price.kind, "nano": price.nano}
     columns, marks = ", ".join(row), ", ".join("?" * len(row))
     sql = f"INSERT INTO {table} ({columns}) VALUES ({marks}) RETURNING id"
     with store.begin("IMMEDIATE") as db:

@@ -14,6 +14,11 @@ import click
 import sqlpriv
 from sqlpriv.interfaces.cli.connecting import Amount, existing_vault, vault_file
 from sqlpriv.interfaces.cli.failure import end_at_once, fail
+from sqlpriv.interfaces.server.endpoints.memory_limit import (
+    GIB,
+    limit_memory,
+    return_freed_memory,
+)
 from sqlpriv.session.commands.engine_place import keep_engine_at
 from sqlpriv.session.commands.ledger_place import keep_ledger_at, refuse_lone_primary
 
@@ -119,9 +124,9 @@ def serve(
     """
     if (certificate is None) != (key is None):
         raise click.UsageError("Give both --certificate and --key.")
+    return_freed_memory()  # before DuckDB and Arrow are loaded
     try:
         from sqlpriv.interfaces.server.endpoints.listen import Limits, Server
-        from sqlpriv.interfaces.server.endpoints.memory_limit import GIB, limit_memory
     except ImportError:
         raise click.ClickException('protobuf is missing: pip install "sqlpriv[server]"') from None
     if memory is not None and sys.platform != "linux":

@@ -21,8 +21,22 @@ _DUCKDB_MEGABYTES = "SLURM_MEM_PER_NODE"
 """The variable by which DuckDB is told how many megabytes the machine has. Its limits are shares of
 that: half for reads of private rows. In a process that serves nobody and may take 0.6 GiB they sum
 up 7,000,000 rows of 3,000,000 units; with two thirds they fail. A server needs 1 GiB for that."""
+_ALLOCATORS = {
+    "DUCKDB_JE_MALLOC_CONF": "retain:false",
+    "MIMALLOC_ARENA_RESERVE": "65536",  # KiB; Arrow's first array takes a whole GiB without it
+}
+"""How DuckDB's and Arrow's allocators are told to hold no address space that they do not use: it
+counts as taken, and only the allocator that holds it can use it. One statement that met the limit
+left the server without memory for the next ones, for as long as it ran."""
 _CGROUP_FILES = ("memory.max", "memory.limit_in_bytes")
 _CGROUPS = Path("/sys/fs/cgroup")
+
+
+def return_freed_memory() -> None:
+    """Has DuckDB and Arrow give freed memory back at once. It is called before either is loaded:
+    their allocators read their settings once. What somebody has set stays."""
+    for name, value in _ALLOCATORS.items():
+        os.environ.setdefault(name, value)
 
 
 def limit_memory(gib: float | None = None) -> int | None:

@@ -440,9 +440,9 @@ MUTANTS = (
     ),
     Mutant(
         "a process that was interrupted waits for a read's clock",
-        "sqlpriv/system/time_limit.py",
-        "daemon=True",
-        "daemon=False",
+        "sqlpriv/system/daemon_thread.py",
+        "_thread.start_new_thread(begin, ())",
+        "threading.Thread(target=begin).start()",
         READER,
     ),
     Mutant(

@@ -5,9 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from queue import SimpleQueue
 
 from sqlpriv.errors import OperationalError
+from sqlpriv.system.daemon_thread import start_daemon
 
 _Call = tuple[threading.Event, float, Callable[[], object]]
 
@@ -21,7 +23,7 @@ class TimeLimit:
 
     def __init__(self) -> None:
         self._calls: SimpleQueue[_Call | None] = SimpleQueue()
-        self._thread: threading.Thread | None = None
+        self._runs = False
 
     def start(self) -> None:
         """Starts the clock, unless it runs.
@@ -29,17 +31,15 @@ class TimeLimit:
         Raises:
             OperationalError: The system has no thread left, or no memory for one.
         """
-        if self._thread is not None:
+        if self._runs:
             return
-        # a daemon: a second Ctrl-C may come before a call is said to have ended
-        thread = threading.Thread(target=_give_up_late_calls, args=(self._calls,), daemon=True)
-        try:
-            thread.start()
+        try:  # a daemon: a second Ctrl-C may come before a call is said to have ended
+            start_daemon(partial(_give_up_late_calls, self._calls))
         except RuntimeError:
             raise OperationalError(
                 "no thread can be started just now; nothing was read or charged: ask again"
             ) from None
-        self._thread = thread
+        self._runs = True
 
     @contextmanager
     def limit(self, seconds: float, give_up: Callable[[], object]) -> Iterator[None]:

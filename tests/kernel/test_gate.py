@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import math
 import subprocess
 import sys
@@ -351,21 +352,21 @@ def test_a_read_whose_clock_cannot_be_started_costs_nothing(
     """Near the end of a server's memory no thread can be started: the charge had been paid."""
     ask(people, measured(price=Rho(60)))  # what is started once is started
     started: list[int] = []
-    start = threading.Thread.start
+    start = _thread.start_new_thread
 
-    def start_and_note(thread: threading.Thread) -> None:
+    def start_and_note(*run: Any) -> None:
         started.append(spent(people))
-        start(thread)
+        start(*run)
 
-    def fail(_: threading.Thread) -> None:
+    def fail(*_: object) -> None:
         raise RuntimeError("can't start new thread")
 
     with monkeypatch.context() as patched:
-        patched.setattr(threading.Thread, "start", fail)
+        patched.setattr(_thread, "start_new_thread", fail)
         with pytest.raises(OperationalError, match="nothing was read or charged"):
             ask(people, measured(a.Count(SCAN), Rho(40)))
         assert spent(people) == 60
-    monkeypatch.setattr(threading.Thread, "start", start_and_note)
+    monkeypatch.setattr(_thread, "start_new_thread", start_and_note)
     ask(people, measured(a.Count(SCAN), Rho(40)))
     assert started == [60]  # before it was paid
     assert spent(people) == 100

@@ -9,7 +9,7 @@ import struct
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import duckdb
@@ -24,6 +24,8 @@ from sqlpriv.kernel.engine import fingerprint
 from sqlpriv.kernel.reader import Reader, known_of
 from sqlpriv.kernel.terms.contract import Type
 from sqlpriv.session.access.owner_engine import OwnerEngine
+from sqlpriv.system import time_limit
+from sqlpriv.system.daemon_thread import start_daemon
 
 
 @pytest.fixture
@@ -237,11 +239,15 @@ def test_ctrl_c_leaves_no_clock_that_a_process_waits_for(
 ) -> None:
     """The process had ended, and waited for the clock: for up to ten minutes."""
     clocks: list[threading.Thread] = []
-    start = threading.Thread.start
+    ended = threading.Event()
 
-    def start_and_note(clock: threading.Thread) -> None:
-        start(clock)
-        clocks.append(clock)
+    def start_and_note(run: Callable[[], object]) -> None:
+        def run_and_note() -> None:
+            clocks.append(threading.current_thread())
+            run()
+            ended.set()
+
+        start_daemon(run_and_note)
 
     class Interrupted:
         def execute(self, _: str) -> None:
@@ -250,7 +256,7 @@ def test_ctrl_c_leaves_no_clock_that_a_process_waits_for(
         def interrupt(self) -> None:
             """Nothing is left that could be given up."""
 
-    monkeypatch.setattr(threading.Thread, "start", start_and_note)
+    monkeypatch.setattr(time_limit, "start_daemon", start_and_note)
     with Reader(vault) as reader:
         with monkeypatch.context() as patched:
             patched.setattr(reader, "_duckdb", Interrupted())
@@ -259,8 +265,7 @@ def test_ctrl_c_leaves_no_clock_that_a_process_waits_for(
         assert reader.truths("SELECT 1") == (1,)  # in its time
     (clock,) = clocks
     assert clock.daemon  # also where a second one comes before the call is said to have ended
-    clock.join(20)
-    assert not clock.is_alive()
+    assert ended.wait(20)
 
 
 def test_both_descriptors_of_a_file_that_took_the_name_are_kept(

@@ -14,11 +14,6 @@ import click
 import sqlpriv
 from sqlpriv.interfaces.cli.connecting import Amount, existing_vault, vault_file
 from sqlpriv.interfaces.cli.failure import end_at_once, fail
-from sqlpriv.interfaces.server.endpoints.memory_limit import (
-    GIB,
-    limit_memory,
-    return_freed_memory,
-)
 from sqlpriv.session.commands.engine_place import keep_engine_at
 from sqlpriv.session.commands.ledger_place import keep_ledger_at, refuse_lone_primary
 
@@ -86,7 +81,7 @@ _pem = click.Path(exists=True, dir_okay=False, path_type=Path)
 )
 @click.option(
     "--memory",
-    type=Amount("GiB", "--memory 8", least=0.5),
+    type=Amount("GiB", "--memory 8", least=1),
     metavar="GIB",
     help="What the server may take beyond what it holds at its start, on Linux: a statement that"
     " would take more fails. Large reads spill to disk beyond half of it."
@@ -124,8 +119,10 @@ def serve(
     """
     if (certificate is None) != (key is None):
         raise click.UsageError("Give both --certificate and --key.")
-    return_freed_memory()  # before DuckDB and Arrow are loaded
     try:
+        from sqlpriv.interfaces.server.endpoints import memory_limit
+
+        memory_limit.return_freed_memory()  # before DuckDB and Arrow are loaded
         from sqlpriv.interfaces.server.endpoints.listen import Limits, Server
     except ImportError:
         raise click.ClickException('protobuf is missing: pip install "sqlpriv[server]"') from None
@@ -135,7 +132,6 @@ def serve(
     if not all(pairs.values()) or (pairs and postgresql is None):
         raise click.UsageError("--preview takes TABLE=SYNTHETIC, and is for --postgresql.")
     tls = (certificate.read_bytes(), key.read_bytes()) if certificate and key else None
-    limits = Limits(timeout, concurrency, exact_times)
     existing_vault(vault)
     try:
         if ledger is not None:
@@ -144,7 +140,11 @@ def serve(
             keep_engine_at(vault, engine)
         refuse_lone_primary(vault)
         load_for_statements()
-        room = limit_memory(memory)  # before the first stranger can call
+        room = memory_limit.room_for(memory)
+        readers = memory_limit.readers_within(room)
+        limits = Limits(timeout, concurrency, exact_times, readers)
+        memory_limit.fill_blas(readers)
+        most_bytes = memory_limit.limit_memory(room)  # before the first stranger can call
         server = Server(vault, listen, tls, audit, limits, postgresql, pairs, monitor)
         try:
             signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
@@ -155,8 +155,9 @@ def serve(
             if server.monitor is not None:
                 host, port = server.monitor.address
                 _tell(f"curl http://{host}:{port}/metrics")
-            if room is not None:
-                _tell(f"it may take {room / GIB:.1f} GiB of memory (--memory)")
+            if most_bytes is not None:
+                gib = most_bytes / memory_limit.GIB
+                _tell(f"it may take {gib:.1f} GiB of memory (--memory)")
             server.serve()
         finally:
             try:
@@ -178,6 +179,7 @@ def load_for_statements() -> None:
     """Loads what statements need before the first one comes, and keeps it out of collections of
     garbage from then on: one in sixty statements was 50 ms late, while 100,000 objects that stay as
     long as the process were looked at."""
-    importlib.import_module("sqlpriv.session.dispatch")
+    for module in ("sqlpriv.session.dispatch", "opendp.measurements"):
+        importlib.import_module(module)
     gc.collect()
     gc.freeze()

@@ -21,6 +21,7 @@ import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
@@ -30,6 +31,7 @@ from sqlpriv.interfaces.server.protocol.wire_errors import Cancelled, TimedOut
 from sqlpriv.interfaces.server.sessions import Client
 from sqlpriv.session.session import Progress, Session
 from sqlpriv.system.count_text import count_text
+from sqlpriv.system.daemon_thread import start_daemon
 
 _R = TypeVar("_R")
 _GIVEN_UP = "the statement was given up; what was charged stays charged, and its answer is kept"
@@ -46,11 +48,13 @@ Work = Callable[[Session, Callable[[Progress], None]], _R]
 @dataclass(eq=False)
 class _Job:
     """One statement under way or in line. Its user may run so many as `places`. `hold` says until
-    when, in seconds from its beginning, it holds its session where it took so many; or is None."""
+    when, in seconds from its beginning, it holds its session where it took so many; or is None.
+    `reads` says that it may read private rows."""
 
     client: Client
     work: Work[Any]
     places: int
+    reads: bool
     hold: Callable[[float], float] | None = None
     stopped: threading.Event = field(default_factory=threading.Event)
     done: threading.Event = field(default_factory=threading.Event)
@@ -72,12 +76,16 @@ class Runner:
         timeout: Seconds that a statement may take, of users without a limit of their own.
         concurrency: Statements that one user may run at once here, likewise. Servers behind one
             address count each for itself: the limit guards a machine, which each has of its own.
+        readers: Statements at once that may read private rows, of all users: so many have memory.
+            It is a number, and not the memory that is free, which depends on rows that are read.
         exact_times: Answers leave when they are there, and not at a time on the grid.
     """
 
-    def __init__(self, timeout: float, concurrency: int, *, exact_times: bool = False) -> None:
+    def __init__(
+        self, timeout: float, concurrency: int, readers: int = 16, *, exact_times: bool = False
+    ) -> None:
         self._timeout, self._concurrency = timeout, concurrency
-        self._exact_times = exact_times
+        self._readers, self._reading, self._exact_times = readers, 0, exact_times
         self._lock, self._running = threading.Lock(), Counter[str]()
         self._lines = defaultdict[str, list[_Job]](list)
         self._jobs, self._all_jobs = dict[bytes, _Job](), set[_Job]()
@@ -114,7 +122,7 @@ class Runner:
         limit = client.user.timeout or self._timeout
         waits = on_grid and client.user.role != "owner" and not self._exact_times
         hold = partial(end_of_hold, limit=limit) if waits else None
-        job = _Job(client, work, client.user.concurrency or self._concurrency, hold)
+        job = _Job(client, work, client.user.concurrency or self._concurrency, on_grid, hold)
         waited_until = time.monotonic() + (patience or math.inf)
         self._enter(job, handle)
         try:
@@ -131,7 +139,7 @@ class Runner:
             raise
         until = time.monotonic() + limit
         try:
-            threading.Thread(target=self._run, args=(job, handle), daemon=True).start()
+            start_daemon(partial(self._run, job, handle))
         except RuntimeError:  # there is no memory for its stack, or no more threads
             self._end(job, handle)
             raise VaultBusy(
@@ -203,11 +211,18 @@ class Runner:
         """
         name = job.client.user.name
         with self._lock:
-            if self._lines[name][0] is job and self._running[name] < job.places:
+            is_free = not job.reads or self._reading < self._readers
+            if self._lines[name][0] is job and self._running[name] < job.places and is_free:
                 self._lines[name].pop(0)
                 self._running[name] += 1
+                self._reading += job.reads
                 return True
         if time.monotonic() > job.entered + LONGEST_WAIT:
+            if not is_free:
+                raise VaultBusy(
+                    f"{count_text(self._readers, 'private statement')} may run at once on this"
+                    " server; nothing was read or charged: wait for one of them"
+                )
             raise self._busy(job)
         return False
 
@@ -249,6 +264,7 @@ class Runner:
         job.client.close_if_ended()
         with self._lock:
             self._running[job.client.user.name] -= 1
+            self._reading -= job.reads
             self._forget(job, handle)
         job.done.set()
 
@@ -261,7 +277,8 @@ class Runner:
                 if job.running:
                     job.client.session.interrupt()
 
-        threading.Thread(target=insist, daemon=True).start()
+        with suppress(RuntimeError):  # it then ends by itself
+            start_daemon(insist)
 
 
 def _impatient(patience: float | None) -> TimedOut:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 import weakref
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -73,7 +75,7 @@ def ticket(sql: str) -> flight.Ticket:
 @pytest.mark.skipif(sys.platform != "linux", reason="a limit of memory is Linux's")
 @pytest.mark.parametrize(
     ("memory", "is_small", "returns"),
-    [("0.5", True, True), ("2.0", False, True), ("2.0", False, False)],
+    [("1.0", True, True), ("3.0", False, True), ("3.0", False, False)],
 )
 def test_a_statement_that_takes_too_much_memory_fails_and_the_server_lives(
     served: Any,
@@ -83,7 +85,7 @@ def test_a_statement_that_takes_too_much_memory_fails_and_the_server_lives(
     is_small: bool,
     returns: bool,
 ) -> None:
-    """Its texts take 20 GB, which are outside of DuckDB's limit; the server may take half of one.
+    """Its texts take 20 GB, which are outside of DuckDB's limit; the server may take one GiB.
     Whatever ended the statement says the same words: the most that the process held tells which.
     What it took is there for the next statements; with the allocators' own settings it is not."""
     if not returns:
@@ -103,16 +105,52 @@ def test_a_statement_that_takes_too_much_memory_fails_and_the_server_lives(
                 assert client.do_get(ticket("SELECT 1 AS a"), call(served)).read_all().num_rows == 1
         assert process.poll() is None
         more = held_bytes(process, "VmHWM") - before
-        assert (more < 0.6e9) is is_small, more
+        assert (more < 0.8e9) is is_small, more
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a limit of memory is Linux's")
 @pytest.mark.parametrize("kind", ["-Sd", "-d"])
 def test_a_lower_limit_that_the_process_was_started_with_stays(kind: str) -> None:
-    code = f"from {memory_limit.__name__} import limit_memory as limit; print(limit(9.0))"
+    code = f"from {memory_limit.__name__} import limit_memory as limit; print(limit(9 * 2**30))"
     limited = ["bash", "-c", f'ulimit {kind} 3000000; "$0" -c "$1"', sys.executable, code]
     assert int(subprocess.check_output(limited)) < 3_000_000 * 1024
     assert int(subprocess.check_output([sys.executable, "-c", code])) == 9 * 2**30
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a limit of memory is Linux's")
+def test_a_process_that_may_take_too_little_serves_nothing(served: Any) -> None:
+    """With half of a GiB the first statements were charged, and OpenBLAS ended the process."""
+    serve = [sys.executable, "-m", "sqlpriv", "serve", str(served.vault)]
+    limited = [
+        "bash",
+        "-c",
+        'ulimit -d 900000; "$0" "$@"',
+        *serve,
+        "--listen",
+        "grpc://127.0.0.1:0",
+    ]
+    done = subprocess.run(limited, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert re.search(r"needs 1: write --memory 1 or more, .*\(ulimit -d\) of 1\.", done.stderr)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a limit of memory is Linux's")
+def test_the_least_limit_answers_what_several_users_ask_at_once(
+    served: Any, tmp_path: Path
+) -> None:
+    """Each of eight statements at once is answered and charged once; OpenBLAS, to which nobody had
+    given its buffers, ended the process before."""
+    sql = (
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.001) sex, AVG(income), COUNT(*)"
+        " FROM people WHERE income > {} STRATIFY BY sex"
+    )
+    with serving(served, tmp_path, "--memory", "1") as (process, place):
+        with ThreadPoolExecutor(8) as pool, flight.connect(place) as client:
+            tables = pool.map(
+                lambda i: client.do_get(ticket(sql.format(i)), call(served)).read_all(), range(8)
+            )
+            assert all(table.num_rows > 1 for table in tables)
+        assert process.poll() is None
 
 
 SPILLS = f"""
@@ -120,7 +158,7 @@ import duckdb
 from {memory_limit.__name__} import limit_memory
 from sqlpriv.kernel.engine import CONFIG
 
-limit_memory(2.0)
+limit_memory(2 * 2**30)
 engine = duckdb.connect(config=CONFIG)
 print(engine.execute("SELECT current_setting('memory_limit')").fetchone()[0])
 """
@@ -141,7 +179,10 @@ def test_duckdb_spills_beyond_half_of_the_limit(slurm: str, most: float) -> None
     ("platform", "memory", "words"),
     [
         ("darwin", "2", "is for Linux"),
-        *(("linux", wrong, "write --memory 8") for wrong in ("0.01", "nan", "inf", "-1", "1e300")),
+        *(
+            ("linux", wrong, "write --memory 8")
+            for wrong in ("0.01", "0.9", "nan", "inf", "-1", "1e300")
+        ),
     ],
 )
 def test_a_limit_that_cannot_be_set_is_refused(

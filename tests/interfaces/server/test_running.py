@@ -1,5 +1,6 @@
 """Giving up long work, ending a session under it, and the time at which answers leave."""
 
+import _thread
 import threading
 import time
 from collections import defaultdict
@@ -82,13 +83,36 @@ def test_a_statement_without_a_thread_gives_its_place_back(client, monkeypatch):
     runner = Runner(60, 1)
     with monkeypatch.context() as patched:
 
-        def fail(_thread):
+        def fail(*_):
             raise RuntimeError("can't start new thread")
 
-        patched.setattr(threading.Thread, "start", fail)
+        patched.setattr(_thread, "start_new_thread", fail)
         with pytest.raises(VaultBusy, match="no memory for another statement"):
             runner.run(client, lambda *_: 1, lambda: False)
     assert runner.run(client, lambda *_: 1, lambda: False) == 1
+
+
+def test_private_statements_of_all_users_have_places_and_others_need_none(client, monkeypatch):
+    """Each takes memory; how many run is a number, since what memory is free depends on rows."""
+    monkeypatch.setattr(running_statements, "LONGEST_WAIT", 0.2)
+    runner, begun, end = Runner(60, 4, 1, exact_times=True), threading.Event(), threading.Event()
+    other = Client(SimpleNamespace(**{**vars(client.user), "name": "bob"}), FakeSession(), "b")
+
+    def read(*_):
+        begun.set()
+        end.wait(60)
+
+    reading = threading.Thread(
+        target=runner.run, args=(client, read, lambda: False), kwargs={"on_grid": True}
+    )
+    reading.start()
+    begun.wait(60)
+    with pytest.raises(VaultBusy, match="1 private statement may run at once on this server"):
+        runner.run(other, lambda *_: 1, lambda: False, on_grid=True)
+    assert runner.run(other, lambda *_: 1, lambda: False) == 1
+    end.set()
+    reading.join()
+    assert runner.run(other, lambda *_: 1, lambda: False, on_grid=True) == 1
 
 
 class LongWork:

@@ -44,11 +44,13 @@ class Limits:
         concurrency: Statements at once.
         exact_times: Analysts' answers leave when they are there; by default they wait for a time
             on a public grid, because how long an answer takes depends on private rows.
+        readers: Private statements at once, of all users.
     """
 
     timeout: float = 300.0
     concurrency: int = 4
     exact_times: bool = False
+    readers: int = 16
 
 
 class Server:
@@ -104,7 +106,9 @@ class Server:
         self._keeper = Doorkeeper(vault, self._common.key)
         self._audit = Audit(audit or vault.with_suffix(".audit"), self._common.server_name)
         self._sessions = Sessions(vault, self._common.sessions, self._common.handles)
-        self._runner = Runner(limits.timeout, limits.concurrency, exact_times=limits.exact_times)
+        self._runner = Runner(
+            limits.timeout, limits.concurrency, limits.readers, exact_times=limits.exact_times
+        )
         self._cancels = Cancels(self._runner, self._common.key)
         self._cancels.channel = self._common.open_channel(self._cancels.hear)
         unread = UnreadAnswers()

@@ -4,17 +4,32 @@ DuckDB's functions of texts and lists make their values outside of its own limit
 free statement of an analyst could take all that a machine has, and the server with it.
 
 DuckDB's limit, beyond which a read spills, has to be well below the process's: a read that meets
-the process's fails, and its charge stays.
+the process's fails, and its charge stays. So as many private statements run at once as the rest has
+room for, and a server that has room for none does not start. Both depend on the limit alone, never
+on what is taken at the moment: that depends on private rows.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+import threading
 from contextlib import suppress
 from pathlib import Path
 
+import numpy as np
+
+from sqlpriv.errors import OperationalError
+
 GIB = 2**30
+LEAST_GIB = 1.0
+"""What a server needs beyond what it holds at its start."""
+_READER_GIB = 0.5
+"""For each private statement under way, half of it for DuckDB: what is made of a read takes up to
+0.1 GiB for an answer of 3,000 cells, and its thread, and DuckDB's threads, have stacks."""
+_MOST_READERS = 16
+_BLAS_SIZE = 700
+"""Rows of a matrix whose square takes long enough for several threads to make it at once."""
 _SHARE = 0.75
 """Of the machine's memory, what a server may take by default."""
 _DUCKDB_MEGABYTES = "SLURM_MEM_PER_NODE"
@@ -39,16 +54,67 @@ def return_freed_memory() -> None:
         os.environ.setdefault(name, value)
 
 
-def limit_memory(gib: float | None = None) -> int | None:
+def room_for(gib: float | None) -> int:
+    """Returns how many bytes a server may take beyond what it holds now.
+
+    A lower limit that the process was started with (`ulimit -d`, soft or hard) stays.
+
+    Args:
+        gib: What was asked for; None for three quarters of the machine's memory, or of its control
+            group's.
+
+    Raises:
+        OperationalError: They are fewer than a server needs.
+    """
+    wanted = int(gib * GIB) if gib is not None else int(_SHARE * machine_bytes())
+    if sys.platform != "linux":
+        return wanted
+    import resource
+
+    soft, _ = resource.getrlimit(resource.RLIMIT_DATA)
+    held = _held_bytes()
+    room = wanted if soft == resource.RLIM_INFINITY else max(min(wanted, soft - held), 0)
+    if room < LEAST_GIB * GIB:
+        most = LEAST_GIB + held / GIB
+        raise OperationalError(
+            f"the server may take {room / GIB:.2f} GiB beyond the {held / GIB:.2f} GiB that it"
+            f" holds, and needs {LEAST_GIB:g}: write --memory {LEAST_GIB:g} or more, and give the"
+            f" process a limit (ulimit -d) of {most:.2f} GiB or more, or none"
+        )
+    return room
+
+
+def readers_within(room: int) -> int:
+    """Returns how many private statements may run at once in so many bytes.
+
+    >>> [readers_within(int(gib * GIB)) for gib in (1, 2, 4, 16)]
+    [2, 4, 8, 16]
+    """
+    return max(1, min(_MOST_READERS, int(room / GIB / _READER_GIB)))
+
+
+def fill_blas(at_once: int) -> None:
+    """Has OpenBLAS allocate the buffers that so many threads take at once. It keeps them."""
+    start = threading.Barrier(at_once)
+
+    def multiply() -> None:
+        matrix = np.ones((_BLAS_SIZE, _BLAS_SIZE))
+        start.wait()
+        matrix @ matrix
+
+    threads = [threading.Thread(target=multiply) for _ in range(at_once)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def limit_memory(room: int) -> int | None:
     """Limits the private memory that this process may take to write in (RLIMIT_DATA), on Linux, and
     has the DuckDB engines that it opens from now on take that for the machine's memory.
 
-    What it holds already is not counted. A lower limit that the process was started with
-    (`ulimit -d`, soft or hard) stays.
-
     Args:
-        gib: GiB beyond what it holds now; None for three quarters of the machine's memory, or of
-            its control group's.
+        room: Bytes beyond what it holds now; a lower limit of the process stays.
 
     Returns:
         The bytes that it may take beyond what it holds; None where the system sets no limit.
@@ -57,10 +123,9 @@ def limit_memory(gib: float | None = None) -> int | None:
         return None
     import resource
 
-    more = int(gib * GIB) if gib is not None else int(_SHARE * machine_bytes())
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
     held = _held_bytes()
-    total = held + more if soft == resource.RLIM_INFINITY else min(held + more, soft)
+    total = held + room if soft == resource.RLIM_INFINITY else min(held + room, soft)
     resource.setrlimit(resource.RLIMIT_DATA, (total, hard))
     room = max(total - held, 0)
     of_slurm = os.environ.get(_DUCKDB_MEGABYTES, "")

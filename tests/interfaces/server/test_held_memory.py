@@ -26,8 +26,8 @@ from sqlpriv.interfaces.server.shared.statement_handles import (
 )
 from sqlpriv.session.session import Result
 
-LARGE = "SELECT a.income, repeat('x', 1000) AS s FROM made a, made b LIMIT 40000"
-"""Forty megabytes in four messages: gRPC takes the first ones off the server's hands before
+LARGE = "SELECT a.income, repeat('x', 1000) AS s FROM made a, made b LIMIT 100000"
+"""A hundred megabytes in ten messages: gRPC takes the first ones off the server's hands before
 somebody reads."""
 
 
@@ -39,20 +39,20 @@ def test_answers_that_are_not_read_are_held_up_to_a_limit(
     serve: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another user is answered meanwhile; once they are closed, the first one is, too."""
-    monkeypatch.setattr(unread_answers, "MOST_BYTES", 100_000_000)
+    monkeypatch.setattr(unread_answers, "MOST_BYTES", 250_000_000)
     served = serve()
     client, call = served.flight("ada")
     held = [client.do_get(ticket(LARGE), call) for _ in range(2)]
     with pytest.raises(flight.FlightUnavailableError, match="2 answers are not read to their end"):
         client.do_get(ticket(LARGE), call)
     other, others = served.flight("bob")
-    assert other.do_get(ticket(LARGE), others).read_all().num_rows == 40_000
-    assert held.pop().read_all().num_rows == 40_000
+    assert other.do_get(ticket(LARGE), others).read_all().num_rows == 100_000
+    assert held.pop().read_all().num_rows == 100_000
     held.pop().cancel()
     until = time.monotonic() + 20
     while True:
         try:
-            assert client.do_get(ticket(LARGE), call).read_all().num_rows == 40_000
+            assert client.do_get(ticket(LARGE), call).read_all().num_rows == 100_000
             break
         except flight.FlightUnavailableError:
             assert time.monotonic() < until, "an answer that was given up is still held"

@@ -123,9 +123,9 @@ def _literal(value: object) -> str:
 def _feature(relation: duckdb.DuckDBPyRelation, column: str) -> str:
     kind = str(relation.types[relation.columns.index(column)])
     c = name(column)
-    if kind == "VARCHAR":
-        return c
-    if kind in ("DATE", "TIMESTAMP"):
+    if kind in ("VARCHAR", "UUID") or kind.startswith("ENUM("):
+        return f"CAST({c} AS VARCHAR) AS {c}"
+    if kind.startswith(("DATE", "TIMESTAMP")):
         return f"epoch(CAST({c} AS TIMESTAMP)) AS {c}"
     return f"CAST({c} AS DOUBLE) AS {c}"
 

@@ -128,13 +128,12 @@ def _check_lengths(table: str, columns: Sequence[str]) -> None:
 
 
 def _ingestible(column: str, kind: str) -> str:
-    """Returns a column as the driver takes it: integers beyond 64 bits' sign as decimals."""
-    wide = kind in ("UBIGINT", "HUGEINT", "UHUGEINT")
-    return (
-        f"CAST({quote_identifier(column)} AS DECIMAL(38, 0)) AS {quote_identifier(column)}"
-        if wide
-        else quote_identifier(column)
-    )
+    """Returns a column as the driver takes it: integers beyond 64 bits' sign as decimals, an ENUM
+    as text."""
+    name = quote_identifier(column)
+    if kind in ("UBIGINT", "HUGEINT", "UHUGEINT"):
+        return f"CAST({name} AS DECIMAL(38, 0)) AS {name}"
+    return f"CAST({name} AS VARCHAR) AS {name}" if kind.startswith("ENUM(") else name
 
 
 def _text(literal: str) -> str:

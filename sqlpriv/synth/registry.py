@@ -123,6 +123,8 @@ def options_of(method: Method, given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _fitting(option: Option, value: Any) -> Any:
     if option.choices:
+        if value is None and "null" in option.choices:
+            return "null"  # written without quotes
         if isinstance(value, str) and value.lower() in option.choices:
             return value.lower()
         if option.share and _is_number(value) and 0 <= value < 1:

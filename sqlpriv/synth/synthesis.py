@@ -15,6 +15,7 @@ from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.kernel.terms.contract import Column, TableContract
 from sqlpriv.kernel.terms.release import Release
+from sqlpriv.statements.printer import literal
 from sqlpriv.synth.api.ask import Ask, Asker, Gate
 from sqlpriv.synth.api.method import Model
 from sqlpriv.synth.api.progress import Progress, Report, silent
@@ -22,7 +23,7 @@ from sqlpriv.synth.api.size_limits import check_size
 from sqlpriv.synth.column_looks import refine_columns
 from sqlpriv.synth.domain import binning
 from sqlpriv.synth.domain.decode import arrow_type
-from sqlpriv.synth.domain.domain import Domain, discretise, rows_of
+from sqlpriv.synth.domain.domain import Attribute, Domain, discretise, rows_of
 from sqlpriv.synth.domain.outside import keep_rows
 from sqlpriv.synth.domain.structural_zeros import Kept, impossible, zeros_to_keep
 from sqlpriv.synth.drawing import check_zeros, draw_table
@@ -204,8 +205,17 @@ def _published_types(domain: Domain) -> dict[str, str]:
     types = {x.column.name: x.column.sql_type for x in _all(domain)}
     types |= {column.name: column.sql_type for column in domain.made_up}
     types |= {one.column.name: one.column.sql_type for one in domain.composed}
-    types = {name: "VARCHAR" if of == "ENUM" else of for name, of in types.items()}
+    types |= {x.column.name: _enum_of(x) for x in _all(domain) if x.column.sql_type == "ENUM"}
     return {name: types[name] for name in domain.output}
+
+
+def _enum_of(attribute: Attribute) -> str:
+    """Returns the ENUM of the levels in their declared order, which are public; VARCHAR where there
+    is none but NULL, and of values that were selected, whose order in the ENUM was not declared."""
+    grouped, key = attribute.grouped, attribute.key
+    levels = grouped.values if grouped is not None else key.values
+    labels = ", ".join(literal(str(level)) for level in levels if level is not None)
+    return f"ENUM({labels})" if labels and attribute.column.domain is not None else "VARCHAR"
 
 
 def _impossible_rows(job: Job) -> str | None:

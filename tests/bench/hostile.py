@@ -124,7 +124,8 @@ def flaws(vault: Path, table: Hostile) -> list[str]:
         if missing := set(table.columns) - set(types):
             found.append(f"{missing} are missing")
         for name, kind in types.items():
-            if kind != ("VARCHAR" if private[name].startswith("ENUM") else private[name]):
+            enums = kind.startswith("ENUM(") and private[name].startswith("ENUM(")
+            if kind != private[name] and not enums:  # labels are the declared ones
                 found.append(f"{name} is {kind}, not {private[name]}")
             if name in table.domains:
                 inside = predicate(quote_name(name), table.domains[name])

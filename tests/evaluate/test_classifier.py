@@ -41,6 +41,16 @@ def test_what_can_be_learnt_is_learnt(engine: duckdb.DuckDBPyConnection) -> None
     assert found.strata[("a",)].rows == 1500
 
 
+def test_enums_and_identifiers_are_texts_and_zoned_moments_numbers(
+    engine: duckdb.DuckDBPyConnection,
+) -> None:
+    """These three types ended in an error of DuckDB's: none is a number."""
+    typed = """SELECT s, t::ENUM('u', 'v') AS t, uuid() AS key,
+        make_timestamptz(x * 86400000000) AS day, y FROM fair"""
+    found = classify(engine.sql(typed), engine.sql(typed), "y", True, ["s"])
+    assert (found.accuracy, found.macro_f1) == (1, 1)
+
+
 def test_a_group_that_it_fails_shows(engine: duckdb.DuckDBPyConnection) -> None:
     found = classify(engine.table("fair"), engine.table("unfair"), "y", True, ["s"])
     assert found.accuracy == 0.75

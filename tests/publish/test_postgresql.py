@@ -37,7 +37,7 @@ def tables(uri):
 def test_rows_types_and_comments_arrive(vault, uri):
     said = hand_out(vault, uri)
     assert said == f"published {ODD}, {PEOPLE} to postgresql://bi@/postgres"
-    sql = f"SELECT id, tiny, big::text, text, day, real, yes FROM {PEOPLE} ORDER BY id"
+    sql = f"SELECT id, tiny, big::text, text, day, real, yes, size FROM {PEOPLE} ORDER BY id"
     wanted = [tuple(row.values()) for row in rows(5).to_pylist()]
     assert run(uri, sql) == [(*row[:2], row[2] and str(row[2]), *row[3:]) for row in wanted]
     assert tables(uri) == {ODD: comment(ODD), PEOPLE: comment(PEOPLE)}

@@ -26,6 +26,7 @@ def rows(n: int, shift: int = 0) -> pa.Table:
             "day": pa.array([day + dt.timedelta(i % 9) for i in range(n)]),
             "real": pa.array([i / 3 for i in range(n)]),
             "yes": pa.array([i % 3 == 0 if i % 4 else None for i in range(n)]),
+            "size": pa.array(["it's" if i % 2 else "L" for i in range(n)]),
         }
     )
 
@@ -38,6 +39,7 @@ TYPES = {
     "day": "DATE",
     "real": "DOUBLE",
     "yes": "BOOLEAN",
+    "size": "ENUM('L', 'it''s')",
 }
 
 

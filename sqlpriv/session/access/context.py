@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlpriv.errors import PermissionDenied
+from sqlpriv.errors import PermissionDenied, Refused
 from sqlpriv.kernel.vault import Kernel
 from sqlpriv.publish.release_file import ReleaseStore
 from sqlpriv.session.access.closed_rows import ClosedRows
@@ -11,6 +11,9 @@ from sqlpriv.session.access.plain_sql import PlainSql
 from sqlpriv.session.access.private_tables import PrivateTables
 from sqlpriv.session.intents.intents import Intents
 from sqlpriv.statements import tree as t
+
+DRAWN_BY = " More rows of its model by "
+"""Stands, in the comment of a table that was drawn from a model, before who drew it."""
 
 
 class Access:
@@ -55,6 +58,37 @@ class Access:
         if not self.tables.hides_tables():
             return comments
         return {table: text.partition(" Statement: ")[0] for table, text in comments.items()}
+
+    def check_new_name(self, table: str, kind: str, or_replace: bool, pos: t.Pos) -> None:
+        """Refuses a name for a table that is to be released: that of a table of the vault, or of a
+        released one unless that is to be replaced; and to an analyst that of a table which somebody
+        else made, since only owners drop tables.
+
+        Args:
+            table: The name.
+            kind: Of what the statement creates: TABLE or SCHEMA.
+            or_replace: The statement says OR REPLACE.
+            pos: Where the statement says so.
+
+        Raises:
+            Refused: The name is taken.
+            PermissionDenied: It is that of somebody else's table.
+        """
+        self.tables.check_name(table, pos)
+        comments = {name.lower(): text for name, text in self.store.comments().items()}
+        if (comment := comments.get(table.lower())) is None:
+            return
+        if not or_replace:
+            hint = f"CREATE OR REPLACE SYNTHETIC {kind} …"
+            raise Refused.at(pos, f'there is a table "{table}" already', hint)
+        _, drawn_by, drawer = comment.rpartition(DRAWN_BY)
+        is_mine = (
+            drawer.startswith(f"{self.principal}: ")
+            if drawn_by
+            else f" by {self.principal}. Statement: " in comment
+        )
+        if not is_mine:
+            self.needs_owner("replace a synthetic table that somebody else made", pos)
 
     def needs_owner(self, doing: str, pos: t.Pos) -> None:
         """Raises PermissionDenied unless it is an owner who asks."""

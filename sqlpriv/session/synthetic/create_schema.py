@@ -113,6 +113,7 @@ def create_schema(create: cmd.CreateSyntheticSchema, access: Access, report: Rep
         drawn[part.table.name] = _draw(part.table, prepared, synthesis, drawn, rng)
         left_out = f"; left out: {', '.join(part.table.left_out)}" if part.table.left_out else ""
         notes.append(f"{part.table.name}: {'; '.join(synthesis.notes)}{left_out}")
+    _check_names(create, prepared, access)  # to model the tables took a while
     for part in prepared:
         _publish(part, prepared, drawn[part.table.name], create, account, access)
     rows = ", ".join(
@@ -198,13 +199,9 @@ def _released_name(create: cmd.CreateSyntheticSchema, table: SchemaTable) -> str
 def _check_names(
     create: cmd.CreateSyntheticSchema, prepared: Sequence[_Prepared], access: Access
 ) -> None:
-    released = access.sql.released_names()
     for part in prepared:
         name = _released_name(create, part.table)
-        access.tables.check_name(name, create.pos)
-        if name.lower() in released and not create.or_replace:
-            message = f'there is a table "{name}" already'
-            raise Refused.at(create.pos, message, "CREATE OR REPLACE SYNTHETIC SCHEMA …")
+        access.check_new_name(name, "SCHEMA", create.or_replace, create.pos)
 
 
 def _synthesize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from sqlpriv.errors import Refused
 from sqlpriv.kernel.gate import Allowance
 from sqlpriv.kernel.ledger.records import Account
 from sqlpriv.kernel.terms.contract import TableContract
@@ -29,10 +28,7 @@ def create_synthetic(create: cmd.CreateSynthetic, access: Access, report: Report
         sqlpriv.Error: As it deserves; after the charge only where reading fails.
     """
     contracts = access.tables.contracts()
-    access.tables.check_name(create.name, create.pos)
-    if not create.or_replace and create.name.lower() in access.sql.released_names():
-        message = f'there is a table "{create.name}" already'
-        raise Refused.at(create.pos, message, "CREATE OR REPLACE SYNTHETIC TABLE …")
+    access.check_new_name(create.name, "TABLE", create.or_replace, create.pos)
     contract = _contract_of(create, access, contracts)
     budget = access.tables.budget(contract, create.pos)
     job, weights = synthetic_tables.prepare_job(create, contract, budget, access.settings)
@@ -50,6 +46,7 @@ def create_synthetic(create: cmd.CreateSynthetic, access: Access, report: Report
     quality = synthesis.kept.quality
     comment = synthetic_tables.comment(create, job, budget, access.principal, quality)
     rows, store = synthesis.table, access.store
+    access.check_new_name(create.name, "TABLE", create.or_replace, create.pos)  # it took a while
     store.publish(create.name, rows, comment, synthesis.types, create.or_replace)
     kept = replace(synthesis.kept, comment=comment)
     write_model(kept, model_folder(access), create.name, access.kernel.vault)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from sqlpriv.errors import Refused
-from sqlpriv.session.access.context import Access
+from sqlpriv.session.access.context import DRAWN_BY, Access
 from sqlpriv.session.access.result import Result
 from sqlpriv.statements import commands as cmd
 from sqlpriv.synth.drawing import UNASKED_ROWS
@@ -23,10 +23,7 @@ def draw_from_model(draw: cmd.DrawFromModel, access: Access) -> Result:
     Raises:
         Refused: There is no such model, or the statement does not fit it.
     """
-    access.tables.check_name(draw.name, draw.pos)
-    if not draw.or_replace and draw.name.lower() in access.sql.released_names():
-        hint = "CREATE OR REPLACE SYNTHETIC TABLE …"
-        raise Refused.at(draw.pos, f'there is a table "{draw.name}" already', hint)
+    access.check_new_name(draw.name, "TABLE", draw.or_replace, draw.pos)
     if not 1 <= draw.rows <= UNASKED_ROWS:
         raise Refused.at(draw.pos, f"ROWS is a whole number from 1 to {UNASKED_ROWS}")
     kept = read_model(model_folder(access), draw.model)
@@ -34,7 +31,8 @@ def draw_from_model(draw: cmd.DrawFromModel, access: Access) -> Result:
         hint = "the model of a table is kept when CREATE SYNTHETIC TABLE … USING … makes it"
         raise Refused.at(draw.pos, f'there is no model "{draw.model}"', hint)
     rows = draw_rows(kept, draw.rows, draw.where, _seed(draw))
-    comment = f"{kept.comment} More rows of its model: {draw.text}"
+    comment = f"{kept.comment}{DRAWN_BY}{access.principal}: {draw.text}"
+    access.check_new_name(draw.name, "TABLE", draw.or_replace, draw.pos)  # drawing took a while
     access.store.publish(draw.name, rows, comment, kept.types, draw.or_replace)
     write_model(kept, model_folder(access), draw.name, access.kernel.vault)
     free = "drawn from a model that is kept: nothing was read or charged"

@@ -60,7 +60,8 @@ PLACED = "tests/plan/relations/test_filter_placement.py"
 READER, SELECTION = "tests/kernel/test_reader.py", "tests/kernel/test_selection.py"
 NOISE, BUDGET = "tests/kernel/proof/test_noise.py", "tests/kernel/test_budget.py"
 DATABASE, SHARED = "tests/kernel/ledger/test_database.py", "tests/session/test_shared_ledger.py"
-MOVE = "tests/session/test_ledger_move.py"
+MOVE, BACK = "tests/session/test_ledger_move.py", "tests/session/test_ledger_back.py"
+MOVES = "sqlpriv/session/ledger_moves/move_to_file.py"
 PLAIN_SQL = "sqlpriv/session/access/free_sql.py"
 PUBLIC_COLUMNS = "tests/session/test_public_columns.py"
 FILES = "tests/session/test_file_tables.py"
@@ -416,6 +417,41 @@ MUTANTS = (
         "old.execute(CLOSING.format(table))",
         "pass",
         MOVE,
+    ),
+    Mutant(
+        "a ledger that is moved is closed in its log alone",
+        "sqlpriv/session/commands/ledger_place.py",
+        'closed.execute("PRAGMA wal_checkpoint(TRUNCATE)")',
+        "pass",
+        BACK,
+    ),
+    Mutant(
+        "a database sells after its move",
+        MOVES,
+        "database.execute(CLOSING_TABLE.format(table))",
+        "pass",
+        BACK,
+    ),
+    Mutant(
+        "a ledger that was moved back is moved back once more",
+        MOVES,
+        "if not copy:",
+        "if True:",
+        BACK,
+    ),
+    Mutant(
+        "any copy of a ledger takes its place",
+        MOVES,
+        'draft = path.with_name(f"{path.name}{COPIES}{copy}")\n    if not',
+        "draft = next(p for p in path.parent.iterdir() if COPIES in p.name)\n    if not",
+        BACK,
+    ),
+    Mutant(
+        "a ledger's file reads the log of the file before it",
+        MOVES,
+        'Path(f"{path}{log}").unlink(missing_ok=True)',
+        "pass",
+        BACK,
     ),
     Mutant(
         "a ledger is moved into another",

@@ -81,26 +81,47 @@ def ledger() -> None:
 @vault_file
 @click.option(
     "--to",
-    "url",
+    "place",
     required=True,
-    metavar="postgresql://USER@HOST/DATABASE",
-    help="The database; a password comes from $PGPASSWORD or ~/.pgpass.",
+    metavar="postgresql://USER@HOST/DATABASE|file",
+    help="The database (a password comes from $PGPASSWORD or ~/.pgpass), or the word file.",
 )
-def move(vault: Path, url: str) -> None:
-    """Move VAULT's ledger into PostgreSQL, for several servers.
+def move(vault: Path, place: str) -> None:
+    """Move VAULT's ledger into PostgreSQL, for several servers, or back into a file.
 
     Servers on many machines have one budget then. The ledger file is closed for good and kept
     as .ledger.moved; in its place a pointer names the database. A server's users move along:
     all servers know the same ones. Copies of the vault on other machines: `sqlpriv serve VAULT
     --ledger URL`.
-    """
-    from sqlpriv.interfaces.server import users
-    from sqlpriv.session.commands.ledger_place import move_ledger_to
 
+    --to file closes the ledger in PostgreSQL for good, for all machines, and makes it a file
+    again beside this VAULT, users included. Stop its servers first; only those of this machine
+    have a budget afterwards.
+    """
     try:
-        records = move_ledger_to(vault, url)
-        users.list_users(vault)  # makes room for them there
+        records = _move_to_file(vault) if place == "file" else _move_to_database(vault, place)
     except sqlpriv.Error as error:
         fail(error)
     records_moved = f"{count_text(records, 'record')} (charges, budgets, declarations)"
-    click.echo(f"moved {records_moved} to {url}", err=True)
+    there = vault.with_suffix(".ledger").name if place == "file" else place
+    click.echo(f"moved {records_moved} to {there}", err=True)
+
+
+def _move_to_database(vault: Path, url: str) -> int:
+    from sqlpriv.interfaces.server import users
+    from sqlpriv.session.commands.ledger_place import move_ledger_to
+
+    records = move_ledger_to(vault, url)
+    users.list_users(vault)  # makes room for them there
+    return records
+
+
+def _move_to_file(vault: Path) -> int:
+    from sqlpriv.interfaces.server.users_file import copy_users_home
+    from sqlpriv.kernel.ledger.pointer import pointer_of
+    from sqlpriv.session.ledger_moves.move_to_file import move_ledger_to_file
+
+    url = pointer_of(vault.with_suffix(".ledger"))
+    records = move_ledger_to_file(vault)
+    copy_users_home(vault, url)
+    return records

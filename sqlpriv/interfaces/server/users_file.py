@@ -111,12 +111,35 @@ def connect_users(vault: Path) -> sqlite3.Connection | UsersDatabase:
     return _connect_file(vault, path)
 
 
-def _connect_database(url: str, path: Path) -> UsersDatabase:
+def copy_users_home(vault: Path, url: str) -> None:
+    """Copies users from PostgreSQL into the file beside a vault whose ledger was moved back.
+
+    A file that this machine still had, whose users did not count, is renamed (`….moved`). If this
+    is cut off nobody can log in until users are added.
+
+    Raises:
+        OperationalError: PostgreSQL is not reached, or the file cannot be made.
+    """
+    path = users_path(vault)
+    with closing(_open_database(url)) as database:
+        if path.exists():
+            path.rename(path.with_name(f"{path.name}.moved"))
+        with closing(_connect_file(vault, path)) as file:
+            file.execute("BEGIN IMMEDIATE")
+            database.give_back(file)
+            file.execute("COMMIT")
+
+
+def _open_database(url: str) -> UsersDatabase:
     try:
         from sqlpriv.interfaces.server.shared.users_database import UsersDatabase
     except ImportError:  # there is no psycopg, or no libpq for it
         raise OperationalError(NEEDS_PSYCOPG) from None
-    users = UsersDatabase(url)
+    return UsersDatabase(url)
+
+
+def _connect_database(url: str, path: Path) -> UsersDatabase:
+    users = _open_database(url)
     try:
         if path.exists():
             _connect_file(path, path).close()  # brings one of the first version up

@@ -97,7 +97,9 @@ class LedgerDatabase(Store):
         they are left out."""
         catalog = [self.execute(sql, [NAME]).fetchall() for sql in _SHAPES]
         if hashlib.sha256(repr(catalog).encode()).hexdigest() != SHAPE:
-            raise errors.LedgerError("this is no ledger, or its guards are not as made")
+            raise errors.LedgerError(
+                "this is no ledger, its guards are not as made, or it was moved elsewhere"
+            )
 
     def start(self, mode: str) -> None:
         """Begins a transaction."""
@@ -114,6 +116,9 @@ class LedgerDatabase(Store):
         """Returns PostgreSQL's code of an error, and whether it may pass."""
         state = error.sqlstate or "no connection"
         return (
-            "this login may not write it" if state == "42501" else state,
+            {
+                "42501": "this login may not write it",
+                "55MOV": "it was moved elsewhere: connect again",
+            }.get(state, state),
             isinstance(error, _LOST) or state[:2] in ("08", "40", "53", "55", "57"),
         )

@@ -106,7 +106,9 @@ def _bring_up(db: sqlite3.Connection) -> None:
             if db.in_transaction:
                 db.execute("ROLLBACK")
     if _schema(db) != schemas[-1]:
-        raise errors.LedgerError("this is no ledger, or its guards are not as made")
+        raise errors.LedgerError(
+            "this is no ledger, its guards are not as made, or it was moved elsewhere"
+        )
 
 
 def _schema(db: sqlite3.Connection) -> list[Any]:

@@ -1,6 +1,7 @@
 """Where a vault's ledger is kept: beside it, or in PostgreSQL for servers on many machines.
 
-An owner moves a ledger from its file into PostgreSQL, and a pointer stays where the file was.
+An owner moves a ledger from its file into PostgreSQL, and a pointer stays where the file was. The
+way back is `session/ledger_moves`.
 
 **Claim.** At every moment at most one of the two sells. The file is locked while it is copied; the
 copy is whole and committed before the file is closed for good by a trigger, which every process
@@ -12,10 +13,10 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
 from sqlpriv.errors import OperationalError
@@ -24,6 +25,8 @@ from sqlpriv.kernel.ledger.pointer import MOST_BYTES, POINTS, mark_beside, point
 from sqlpriv.kernel.ledger.store import COUNTED, Store
 
 if TYPE_CHECKING:
+    import psycopg
+
     from sqlpriv.kernel.ledger.database import LedgerDatabase
 
 TABLES = ("declaration", "budget", "snapshot", "fact", "statement", "charge", "seal", "replay")
@@ -72,27 +75,39 @@ def refuse_lone_primary(vault: Path) -> None:
         )
 
 
+@contextmanager
+def connect_primary(url: str) -> Iterator[psycopg.Connection[Any]]:
+    """Connects to the primary that PostgreSQL's URL names, for the block.
+
+    Raises:
+        OperationalError: It is not reached, or refuses a statement; it says why, as an owner may
+            know. Or psycopg is missing, or libpq, without which psycopg is none.
+    """
+    try:
+        import psycopg  # of an extra
+        from psycopg.conninfo import make_conninfo
+    except ImportError:
+        raise OperationalError(NEEDS_PSYCOPG) from None
+    try:
+        primary = make_conninfo(url, connect_timeout=10, target_session_attrs="read-write")
+        with psycopg.connect(primary) as database:
+            yield database
+    except psycopg.Error as error:
+        reason = " ".join(str(error).split()) or "no connection"
+        raise OperationalError(f"the ledger at {url} cannot be reached: {reason}") from None
+
+
 def _hosts_and_standbys(url: str) -> tuple[str, str]:
     """Returns what PostgreSQL's URL names as hosts, and the standbys that its primary waits for.
 
     Raises:
-        OperationalError: The primary is not reached; it says why, as an owner may know. Or psycopg
-            is missing, or libpq, without which psycopg is none.
+        OperationalError: See `connect_primary`.
     """
-    try:
-        import psycopg  # of an extra
-        from psycopg.conninfo import conninfo_to_dict, make_conninfo
-    except ImportError:
-        raise OperationalError(NEEDS_PSYCOPG) from None
-    try:
-        hosts = str(conninfo_to_dict(url).get("host", ""))
-        primary = make_conninfo(url, connect_timeout=10, target_session_attrs="read-write")
-        with psycopg.connect(primary) as database:
-            (standbys,) = database.execute("SHOW synchronous_standby_names").fetchone() or ("",)
-    except psycopg.Error as error:
-        reason = " ".join(str(error).split()) or "no connection"
-        raise OperationalError(f"the ledger at {url} cannot be reached: {reason}") from None
-    return hosts, str(standbys)
+    with connect_primary(url) as database:
+        from psycopg.conninfo import conninfo_to_dict  # the connection was made by it
+
+        (standbys,) = database.execute("SHOW synchronous_standby_names").fetchone() or ("",)
+        return str(conninfo_to_dict(url).get("host", "")), str(standbys)
 
 
 def refuse_pointer(vault: Path, doing: str) -> None:
@@ -162,8 +177,8 @@ def move_ledger(path: Path, url: str) -> int:
     """
     if there := pointer_of(path):
         raise OperationalError(
-            f"{path.name} was moved before, to {there}; from PostgreSQL a ledger does not move on:"
-            " its own tools (pg_dump --schema=sqlpriv_ledger) take it to another server"
+            f"{path.name} was moved before, to {there}; from there sqlpriv ledger move VAULT --to"
+            " file takes it back, and it can be moved on"
         )
     draft, mark = (path.with_name(f"{path.name}.{new}") for new in ("pointer", "moving.mark"))
     for left in (draft, mark):  # by a move that was cut off
@@ -243,7 +258,11 @@ def _copy_and_close(path: Path, database: LedgerDatabase) -> int:
             database.execute(f"ANALYZE {', '.join(TABLES)}")
         for table in TABLES:
             old.execute(CLOSING.format(table))
-        return int(old.execute(COUNTED).fetchone()[0])
+        records = int(old.execute(COUNTED).fetchone()[0])
+    # into the file itself: its log keeps the name that the file loses
+    with closing(sqlite3.connect(path)) as closed:
+        closed.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return records
 
 
 def _copy_table(old: Store, database: LedgerDatabase, table: str) -> None:

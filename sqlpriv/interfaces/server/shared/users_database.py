@@ -78,6 +78,18 @@ class UsersDatabase:
             with suppress(FileNotFoundError):  # another process was faster
                 path.rename(path.with_name(f"{path.name}.moved"))
 
+    def give_back(self, file: sqlite3.Connection) -> None:
+        """Copies all logins, ids included, and what was spent into an empty file of users.
+
+        Args:
+            file: Of the latest version.
+        """
+        for table, columns in (("login", _LOGIN), ("day_price", _DAY_PRICE)):
+            sql = (
+                f"INSERT INTO {table} ({columns}) VALUES ({', '.join('?' * len(columns.split()))})"
+            )
+            file.executemany(sql, self.execute(f"SELECT {columns} FROM {table}").fetchall())
+
     def _insert(self, table: str, columns: str, row: Sequence[Any]) -> None:
         marks = ", ".join("?" * len(row))
         kept_number = "OVERRIDING SYSTEM VALUE " if table == "login" else ""

@@ -1,0 +1,1 @@
+"""A vault's ledger taken from PostgreSQL back into a file."""

@@ -108,6 +108,22 @@ LOOKS = {
         " c.column_name = 'id'",
         [("id", "privacy key")],
     ),
+    "Retool: tables with their columns as one text of JSON": (
+        "SELECT json_agg(json_build_object('table', table_name, 'columns', cols) ORDER BY"
+        " table_name) FROM (SELECT table_name, jsonb_agg(column_name ORDER BY table_name DESC)"
+        " FILTER (WHERE data_type <> 'date') AS cols FROM information_schema.columns WHERE"
+        " table_schema = 'public' AND table_name <> 'people' GROUP BY table_name) t",
+        ['[{"table":"aXvisit","columns":["n"]},{"table":"a_visit","columns":["person_id"]}]'],
+    ),
+    "Hasura: an object of what is counted": (
+        "SELECT jsonb_object_agg(relname, relnatts), json_build_array(1, 'a'), json_agg(relname)"
+        " FILTER (WHERE relnatts > 9) FROM pg_class WHERE relname = 'a_visit'",
+        [('{"a_visit":2}', '[1,"a"]', None)],
+    ),
+    "row_to_json of a row": (
+        "SELECT row_to_json(t) FROM (SELECT nspname FROM pg_namespace WHERE oid = 2200) t",
+        ['{"nspname":"public"}'],
+    ),
     "Grafana: tables of the search path": (
         "select quote_ident(table_name) from information_schema.tables where quote_ident("
         "table_schema) in (select case when trim(s[i]) = '\"$user\"' then user else trim(s[i]) end"

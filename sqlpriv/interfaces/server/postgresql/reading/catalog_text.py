@@ -46,7 +46,15 @@ _REGISTERED = {
 VALUE_CALLS = {"current_schema", "current_database", "current_user", "session_user", "version"}
 """Functions of one value that may stand like a table: SELECT * FROM current_schema()."""
 _PRINCIPALS = {"CURRENT_USER", "SESSION_USER", "CURRENT_ROLE", "USER"}
-_FUNCTIONS = {"json_build_object": "json_object", "jsonb_build_object": "json_object"}
+_FUNCTIONS = {
+    "json_build_object": "json_object",
+    "jsonb_build_object": "json_object",
+    "json_build_array": "json_array",
+    "jsonb_build_array": "json_array",
+    "json_object_agg": "json_group_object",
+    "jsonb_object_agg": "json_group_object",
+    "to_jsonb": "to_json",
+}
 _SCHEMAS = {"information_schema": "infoschema.", "pg_catalog": "", "public": ""}
 
 

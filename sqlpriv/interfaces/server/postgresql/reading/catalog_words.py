@@ -21,6 +21,8 @@ _VECTORS = {"indkey", "indoption", "indclass", "indcollation"}
 """Columns of lists that PostgreSQL counts from 0, and DuckDB from 1."""
 _ROWS_OF_ONE = {"pg_indexam_has_property", "string_to_array"}
 """Functions of one value that stand in FROM: their alias is the value's name."""
+_LISTS_OF_ROWS = {"json_agg", "jsonb_agg"}
+"""Aggregates that are macros in DuckDB, which take no ORDER BY."""
 _IN_FROM = ("FROM", "JOIN", "LATERAL")
 
 
@@ -122,6 +124,10 @@ class WordRewrites:
         of_vector = any(token.name in _VECTORS for token in self.left[self.at : close])
         if name == "generate_series" and not self._is_in_from():
             return self._write(f"unnest({self._call(name, close)})", close + 1)
+        if name in _LISTS_OF_ROWS:
+            end = self._end_of_filter(close)
+            condition = self.translate(self.left[close + 1 : end])
+            return self._write(f"to_json({self._call('list', close)} {condition})", end)
         if name == "generate_subscripts" and of_vector and not self._is_in_from():
             return self._write(f"({self._call(name, close)} - 1)", close + 1)
         if name == "age" and self.left[close - 1].name in _TRANSACTIONS:
@@ -136,9 +142,16 @@ class WordRewrites:
         """Returns the call of a function at the place, whose bracket closes at another one."""
         return f"{name}({self.translate(self.left[self.at + 2 : close])})"
 
-    def _close(self) -> int:
+    def _end_of_filter(self, close: int) -> int:
+        """Returns the place behind `FILTER (…)` after a call's bracket, or behind the bracket."""
+        words = [token.upper for token in self.left[close + 1 : close + 3]]
+        return self._close(close + 1) + 1 if words == ["FILTER", "("] else close + 1
+
+    def _close(self, name: int | None = None) -> int:
+        """Returns where the bracket closes that stands behind a name: the one at the place, or
+        another."""
         depth = 0
-        for place in range(self.at + 1, len(self.left)):
+        for place in range((self.at if name is None else name) + 1, len(self.left)):
             text = self.left[place].text
             depth += (text in ("(", "[")) - (text in (")", "]"))
             if depth == 0:

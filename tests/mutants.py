@@ -405,6 +405,13 @@ MUTANTS = (
         FORKS,
     ),
     Mutant(
+        "a charge may be undone by a transaction around it",
+        K + "gate.py",
+        "outermost=True",
+        "outermost=False",
+        GATE,
+    ),
+    Mutant(
         "another database is believed",
         K + "ledger/store.py",
         "if marked and name != ledger:",

@@ -291,8 +291,9 @@ class Allowance(AbstractContextManager["Allowance"]):
         for parts in asked:
             if parts not in exact:
                 at = [*a.measured_strata(parts[0])]
-                kept = self._kept[_parts_of_all_strata(parts)]
-                exact[parts] = tuple(cells[at].ravel().tolist() for cells in kept)
+                exact[parts] = tuple(
+                    cells[at].ravel().tolist() for cells in self._kept[_parts_of_all_strata(parts)]
+                )
         return charge, exact
 
     @contextmanager
@@ -350,7 +351,8 @@ class Allowance(AbstractContextManager["Allowance"]):
     def _charge(self, measurements: Sequence[Measurement], yocto: int = 0) -> int:
         """Pays, durably, what these measurements add to the statement's joint price; returns the
         number of the last charge. The first payment is refused unless the whole allowance could be
-        paid.
+        paid. KernelError inside of a transaction of somebody else's, which could undo the charge
+        when the rows were read.
 
         Claim: every unit is charged at least the joint price of the measurements that concern it. A
         `whole` allowance charges what is left of its limit to every unit with the first measurement
@@ -369,7 +371,8 @@ class Allowance(AbstractContextManager["Allowance"]):
             # and a delta for keys that comes after the whole price was paid.
             if to_pay.nano > self.spent.nano or yocto or type(joint) is not type(self.spent):
                 price = type(joint)(to_pay.nano - self.spent.nano)
-                with self._ledger.begin("IMMEDIATE"):  # the statement and its first charge, or none
+                # the statement and its first charge, or none; on the disk before a row is read
+                with self._ledger.begin("IMMEDIATE", outermost=True):
                     begun = self._statement or self._ledger.begin_statement(*self._asked)
                     paid = self._ledger.charge(
                         begun,

@@ -127,6 +127,28 @@ def test_charge_read_noise_seal(people: Kernel, monkeypatch: pytest.MonkeyPatch)
     assert happened == ["charge", "cells", "draw", "seal"]
 
 
+@pytest.mark.parametrize(
+    "asks",
+    [
+        lambda allowance: allowance.release([measured()]),
+        lambda allowance: allowance.choose(candidates(4, 7, 8), EXACT, EVERYWHERE),
+    ],
+)
+@pytest.mark.parametrize("mode", ["", "IMMEDIATE"])
+@pytest.mark.usefixtures("unread")
+def test_nothing_is_read_in_a_transaction_that_could_undo_its_charge(
+    people: Kernel, asks: Callable[[Allowance], object], mode: str
+) -> None:
+    """The answer had left when the charge was undone."""
+    with (
+        allowed(people) as allowance,
+        pytest.raises(KernelError, match="undo"),
+        people.ledger.begin(mode),
+    ):
+        asks(allowance)
+    assert spent(people) == 0
+
+
 def test_exact_answers_where_noise_is_bought_away(people: Kernel) -> None:
     batch = [
         COUNT,

@@ -102,13 +102,16 @@ class Store(ABC):
         return self.db.execute(sql, values)
 
     @contextmanager
-    def begin(self, mode: str = "") -> Iterator[Self]:
+    def begin(self, mode: str = "", outermost: bool = False) -> Iterator[Self]:
         """Runs the block in one transaction, nested ones included: durable at its end, or undone.
+        Raises KernelError where an `outermost` one would be nested.
 
         Where a server is lost in a COMMIT, the block's records may stand, and no answer leaves.
         """
         with self.lock, self._translate_errors():
             if self.in_transaction:
+                if outermost:
+                    raise errors.KernelError("another transaction could undo this one")
                 yield self
                 return
             if self.db is None or getattr(self.db, "closed", False):  # by a fork, or a lost server
@@ -159,8 +162,9 @@ def now() -> datetime:
 def insert(store: Store, table: str, price: Price | None = None, /, **row: Any) -> int:
     """Appends a row, with its price and the time in UTC, durably or as a part of the transaction
     that is open; returns its number."""
-    row |= {"kind": price.kind, "nano": price.nano} if price else {}
-    row["at"] = now().isoformat(timespec="milliseconds")
+    row |= {"at": now().isoformat(timespec="milliseconds")} | (
+        {"kind": price.kind, "nano": price.nano} if price else {}
+    )
     columns, marks = ", ".join(row), ", ".join("?" * len(row))
     sql = f"INSERT INTO {table} ({columns}) VALUES ({marks}) RETURNING id"
     with store.begin("IMMEDIATE") as db:

@@ -42,6 +42,23 @@ def test_ends_of_some_cells_serve_all(seed: int, monkeypatch: pytest.MonkeyPatch
     assert some < 1.01 * every < one
 
 
+@pytest.mark.parametrize(("at_once", "kept"), [(1, 10**9), (1000, 10**9), (1000, 0)])
+def test_cells_are_chosen_in_pieces_as_together(
+    at_once: int, kept: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Errors that are kept from turn to turn are those of the piece: the same ends and errors."""
+    tails, noise = cells_of(60, 5)
+    monkeypatch.setattr(clipping, "PAIRS_AT_ONCE", 10**9)
+    together = clipping.choose_clipping(tails, noise, LOWER, UPPER)
+    monkeypatch.setattr(clipping, "PAIRS_AT_ONCE", at_once)
+    monkeypatch.setattr(clipping, "PAIRS_KEPT", kept)
+    in_pieces = clipping.choose_clipping(tails, noise, LOWER, UPPER)
+    assert len(np.unique(together.high)) > 1
+    np.testing.assert_array_equal(in_pieces.low, together.low)
+    np.testing.assert_array_equal(in_pieces.high, together.high)
+    np.testing.assert_allclose(in_pieces.variance, together.variance, rtol=1e-9)
+
+
 def test_cells_whose_rows_are_none_are_clipped_too() -> None:
     """Noised counts of a statement on an empty table: no share is above 0."""
     tails, noise = cells_of(1500, 4)

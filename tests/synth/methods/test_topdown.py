@@ -10,6 +10,7 @@ from support.fake_gate import FakeGate
 from support.synth_tables import contract
 
 from sqlpriv.errors import Refused
+from sqlpriv.kernel.checked import MAX_CELLS
 from sqlpriv.kernel.terms.budget import Rho
 from sqlpriv.kernel.terms.contract import Categories
 from sqlpriv.session.session import Session
@@ -18,6 +19,7 @@ from sqlpriv.synth.methods.nested.nested_projection import (
     onto_simplices,
     whole_block,
 )
+from sqlpriv.synth.methods.nested.topdown import METHOD
 from sqlpriv.synth.synthesis import prepare, steps, synthesize
 
 REGIONS, TOWNS, GROUPS = 4, 5, 12
@@ -148,6 +150,14 @@ def test_a_hierarchy_is_needed_and_names_columns():
         prepare(TABLE, NAMES, (), None, "topdown", {}, PRICE)
     with pytest.raises(Refused, match='hierarchy names "county"'):
         prepare(TABLE, NAMES, (), None, "topdown", {"hierarchy": "region, county"}, PRICE)
+
+
+def test_what_one_query_of_the_kernel_cannot_count_is_refused_before_anything_is_charged():
+    """A look at columns was charged before the kernel refused the table."""
+    assert METHOD.max_cells <= MAX_CELLS
+    lists = {n: ("INTEGER", Categories(tuple(range(1_500)))) for n in ("place", "group")}
+    with pytest.raises(Refused, match="cells at most; this has 2250000"):
+        prepare(contract(lists), tuple(lists), (), None, "topdown", {"hierarchy": "place"}, PRICE)
 
 
 @pytest.fixture

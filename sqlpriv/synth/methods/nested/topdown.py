@@ -196,7 +196,7 @@ METHOD = Method(
         Option("cells", 2_000_000, "of a constraint of zeros", least=1, most=20_000_000),
     ),
     max_strata=1,
-    max_cells=4_000_000,
+    max_cells=2_000_000,  # the kernel's limit of a query, which is met after a charge
     arity=None,
     fit=fit,
     phases=phases,

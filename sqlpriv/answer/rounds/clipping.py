@@ -60,7 +60,7 @@ ROUNDS_OF_CHOICE = 4
 """After so many turns the choices stand, or turn between ends of all but equal error."""
 SAMPLED_CELLS = 512
 """Where cells are twice as many or more, so many of them say which ends are compared for all."""
-PAIRS_AT_ONCE, PAIRS_KEPT = 2**17, 4_000_000
+PAIRS_AT_ONCE, PAIRS_KEPT = 2**17, 8_000_000
 """Pairs of ends that are compared at once: a megabyte of each figure, which stays in the cache of a
 processor. Were 4 million compared at once, 100 cells would take 2.4 times as long. And so many
 pairs of all cells have their errors kept from turn to turn, for the sake of memory."""

@@ -55,6 +55,9 @@ MOST = 400
 """Written rows that a CASE is made of."""
 MOST_MET = 8
 """Written rows that one row may meet: its table is read once for each, and a query scans 8."""
+MOST_TABLES = 64
+"""Tables that are read where a part of FROM stands for each of the rows that it may meet. Several
+joins multiply them: six of three rows each wrote 729 tables, 5 s for a statement of 250 bytes."""
 OVERLAPPING = Refused(
     "a row may meet several of the rows that are written here",
     hint="join them by an equality with values that differ, or by ranges of numbers that do not "
@@ -232,7 +235,8 @@ def _write_union(
     if is_set and any(isinstance(x, exp.Column) and x.is_star for x in select.expressions):
         raise NotDivisible("all columns of one part, without the written ones")
     parts = rows.parts_by(inside)
-    if len(parts) > MOST_MET:
+    tables_read = len(parts) * len([*holder.find_all(exp.Table)])
+    if len(parts) > MOST_MET or tables_read > MOST_TABLES:
         raise NotDivisible("a row may meet very many")
     tests = [[rows.at(inside, row) for row in part.rows] for part in parts]
     names = [f"__{rows.alias}_{column}" for column in rows.columns]

@@ -33,17 +33,21 @@ class StoredTables:
     row_names: Callable[[str], tuple[str, frozenset[str]]]
     run: Callable[[str, Sequence[str]], Rows | None]
 
-    def reads_private(self, query: exp.Expr, inside: frozenset[int] = frozenset()) -> bool:
-        """Returns whether a part of a query reads private rows; `inside` are the ids of the queries
-        of WITH that it stands in."""
-        return any(self._has_private_rows(table, inside) for table in query.find_all(exp.Table))
+    def reads_private(self, query: exp.Expr) -> bool:
+        """Returns whether a part of a query reads private rows, also by queries of WITH.
 
-    def _has_private_rows(self, table: exp.Table, inside: frozenset[int]) -> bool:
-        if not isinstance(table.this, exp.Identifier):
-            return False
-        cte = common_table(table)
-        if cte is None:
-            return self.is_private(bare_name(table))
-        if id(cte) in inside:
-            return False  # a recursive query reads itself
-        return self.reads_private(cte.this, inside | {id(cte)})
+        Each of those is looked through once: where each reads the one before twice, sixteen of them
+        were 2^16 queries to look through, which took 5 s.
+        """
+        parts, common_tables = [query], set[int]()
+        while parts:
+            for table in parts.pop().find_all(exp.Table):
+                if not isinstance(table.this, exp.Identifier):
+                    continue
+                cte = common_table(table)
+                if cte is None and self.is_private(bare_name(table)):
+                    return True
+                if cte is not None and id(cte) not in common_tables:
+                    common_tables.add(id(cte))
+                    parts.append(cte.this)
+        return False

@@ -1,0 +1,62 @@
+"""Short statements that are much work before a row is read: each is answered or refused soon.
+
+An analyst who holds the planner, or its engine, holds everybody's. None of these tests has a clock:
+what is written once for each time that it is used would be 2^40 parts, and would not end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from support.templates import vault_of
+
+from sqlpriv.errors import Refused
+from sqlpriv.session.session import Session
+
+ROWS = """
+CREATE TABLE sales AS SELECT i AS id, i % 5 AS qty FROM range(600) AS r (i);
+ALTER TABLE sales ADD PRIMARY KEY (id);
+ALTER TABLE sales ADD PRIVACY_KEY (id);
+ALTER TABLE sales SET PU;
+ALTER TABLE sales ALTER COLUMN qty SET PRIVACY DOMAIN BETWEEN (0, 4);
+ALTER TABLE sales SET PRIVACY BUDGET (epsilon = 100000, delta = 1e-9);
+CREATE TABLE towns AS SELECT i AS town FROM range(3) AS r (i);
+ALTER TABLE towns SET PUBLIC;
+"""
+LEVELS = 40
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+    with Session(vault_of(ROWS, tmp_path_factory.mktemp("work") / "v.duckdb")) as session:
+        session.execute("SET privacy_epsilon = 100")
+        yield session
+
+
+@pytest.mark.parametrize(("table", "rows"), [("sales", 600), ("towns", 3)])
+def test_queries_of_with_that_double_one_another_are_looked_through_once(
+    session: Session, table: str, rows: int
+) -> None:
+    """Each reads the one before twice, so the last one reads the first 2^39 times. At epsilon 100
+    the count is wrong by 1 with a probability below e^-99."""
+    queries = [f"a0 AS (SELECT COUNT(*) AS n FROM {table})"]
+    for i in range(1, LEVELS):
+        twice = f"(SELECT n FROM a{i - 1}) + (SELECT n FROM a{i - 1})"
+        queries.append(f"a{i} AS (SELECT {twice} AS n)")
+    answer = session.execute(f"WITH {', '.join(queries)} SELECT n FROM a{LEVELS - 1}").table
+    assert answer["n"].to_pylist() == [rows * 2 ** (LEVELS - 1)]
+
+
+@pytest.mark.parametrize(
+    "joined", ["CROSS JOIN (VALUES (1), (2), (3)) v{0} (x)", "CROSS JOIN UNNEST([1, 2]) v{0} (x)"]
+)
+def test_written_rows_that_multiply_one_another_are_not_written_out(
+    session: Session, joined: str
+) -> None:
+    """Each row meets each of the written ones: forty joins would be 3^40 readings of the table."""
+    joins = " ".join(joined.format(i) for i in range(LEVELS))
+    spent = session.execute("SHOW PRIVACY BUDGET").table.to_pylist()
+    with pytest.raises(Refused, match="several of the rows that are written here"):
+        session.execute(f"SELECT COUNT(*) FROM sales {joins}")
+    assert session.execute("SHOW PRIVACY BUDGET").table.to_pylist() == spent

@@ -3264,11 +3264,25 @@ MUTANTS = (
         slow=True,
     ),
     Mutant(
-        "a text that Spark is given once is another step's",
+        "a text that is given once is another step's",
         SPARK_TEXT,
-        'form.format("sqlpriv_named", *texts[1:], **named)',
-        'form.format(*["sqlpriv_named"] * len(texts), **named)',
+        'f"sqlpriv_named{sum(len(str(text)) for text in texts)}"',
+        '"sqlpriv_named"',
         "tests/kernel/sql/test_dialect.py",
+    ),
+    Mutant(
+        "long texts are written as often as a form repeats them",
+        SPARK_TEXT,
+        "if len(str(text)) >= 1_000 and",
+        "if len(str(text)) >= 10**9 and",
+        "tests/attacks/test_nested_operations.py",
+    ),
+    Mutant(
+        "the engine writes a divisor twice that stands once in the text",
+        K + "terms/operations.py",
+        '"({0} / CASE WHEN {1} <> 0 THEN {1} END)"',
+        '"({0} / nullif({1}, 0))"',
+        "tests/attacks/test_nested_operations.py",
     ),
     Mutant(
         "Spark's own floor",

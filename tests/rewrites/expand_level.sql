@@ -25,7 +25,7 @@ SELECT WITH DIFFERENTIAL_PRIVACY abs(PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY
 -- plain
 SELECT abs(quantile_disc(income, 0.9) - 895) < 10 AS m FROM people;
 -- kernel
-WITH rows AS (SELECT sqlpriv_row."id" AS u, floor(CAST((CAST((CAST(sqlpriv_clamp(sqlpriv_number(CAST(sqlpriv_row."income" AS DOUBLE)), (0.0e0), (1000.0e0)) AS DOUBLE) - CAST((0.0e0) AS DOUBLE)) AS DOUBLE) / nullif(CAST((0.48828125e0) AS DOUBLE), 0)) AS DOUBLE)) AS k0 FROM main."people" AS sqlpriv_row WHERE sqlpriv_row."id" IS NOT NULL),
+WITH rows AS (SELECT sqlpriv_row."id" AS u, floor(CAST((CAST((CAST(sqlpriv_clamp(sqlpriv_number(CAST(sqlpriv_row."income" AS DOUBLE)), (0.0e0), (1000.0e0)) AS DOUBLE) - CAST((0.0e0) AS DOUBLE)) AS DOUBLE) / CASE WHEN CAST((0.48828125e0) AS DOUBLE) <> 0 THEN CAST((0.48828125e0) AS DOUBLE) END) AS DOUBLE)) AS k0 FROM main."people" AS sqlpriv_row WHERE sqlpriv_row."id" IS NOT NULL),
 kept AS (SELECT * FROM rows),
 joint AS (SELECT k0, count(*) AS n FROM kept GROUP BY k0),
 coded AS (SELECT coalesce(CAST(CASE WHEN TRY_CAST(k0 AS BIGINT) BETWEEN (0) AND (2048) AND TRY_CAST(k0 AS BIGINT) = k0 THEN TRY_CAST(k0 AS BIGINT) - (0) END AS USMALLINT), 2049) AS k0, n FROM joint)

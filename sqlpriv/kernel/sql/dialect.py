@@ -68,19 +68,28 @@ class Dialect:
         return self.fill(self.forms[name], *texts)
 
     def fill(self, form: str, *texts: object, **named: str) -> str:
-        """Returns a form filled with texts. Where Spark's form repeats a long first text, that text
-        gets a name and is written once: nested, round(round(x) * y) would write it 15 times at each
-        step.
+        """Returns a form filled with texts. Where a form repeats a long text, that text gets a name
+        and is written once: nested, round(round(x) * y) would write it 15 times at each step for
+        Spark, and 1 / (1 / x) twice for either engine.
 
         Claim: it is the same function of the row. The named text is computed where the form stands.
-        The name is not quoted, and no other text refers to it by chance, since every use stands
-        inside the step that names it.
+        The name is not quoted, and no other text refers to it by chance: every use stands inside
+        the step that names it, and longer texts than those inside them have other names.
         """
-        first = str(texts[0]) if texts and self.hexed and form.count("{0}") > 1 else ""
-        if len(first) < 1_000:  # Spark compiles no function of an array, so this is faster
+        repeated = (
+            i
+            for i, text in enumerate(texts)
+            if len(str(text)) >= 1_000 and form.count(f"{{{i}}}") > 1
+        )
+        if (at := next(repeated, None)) is None:  # a function of a list is slower than short texts
             return form.format(*texts, **named)
-        step = form.format("sqlpriv_named", *texts[1:], **named)
-        return f"get(transform(array({first}), sqlpriv_named -> {step}), 0)"
+        name = f"sqlpriv_named{sum(len(str(text)) for text in texts)}"
+        return self.form(
+            "named",
+            texts[at],
+            name,
+            self.fill(form, *texts[:at], name, *texts[at + 1 :], **named),
+        )
 
     def operation(self, op: str) -> str:
         """Returns the text of an operation; Refused where the engine has none."""
@@ -149,6 +158,7 @@ _DUCKDB_FORMS = {
     "wide": "({0})::HUGEINT",
     "moment": "TIMESTAMP '{0}'",
     # of a row
+    "named": "list_extract(list_transform([{0}], lambda {1}: {2}), 1)",
     "number": "sqlpriv_number({0})",  # a double without NaN
     "whole number": "sqlpriv_number({0})",  # of a whole number, computed as one or as a double
     "clamp": "sqlpriv_clamp({0}, {1}, {2})",
@@ -235,6 +245,7 @@ _SPARK_FORMS = _DUCKDB_FORMS | {
     "wide": "CAST({0} AS DECIMAL(38,0))",
     "text": "CAST(X'{0}' AS STRING)",
     "moment": "TIMESTAMP_NTZ '{0}'",
+    "named": "get(transform(array({0}), {1} -> {2}), 0)",
     "number": "nanvl({0}, CAST(NULL AS DOUBLE))",
     "whole number": "nullif({0}, CAST('NaN' AS DOUBLE))",  # nanvl gives a double: 2^53 of 2^53 + 1
     "clamp": "CASE WHEN {0} IS NOT NULL THEN least(greatest({0}, {1}), {2}) END",

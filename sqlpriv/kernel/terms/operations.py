@@ -87,10 +87,12 @@ OPERATIONS: dict[str, Operation] = {
     # NaN equals itself and is above all else
     **_operations(ANY, Type.BOOLEAN, {op: f"({{0}} {op} {{1}})" for op in COMPARISONS}, "stored"),
     **_operations(NUMBERS, None, {op: f"({{0}} {op} {{1}})" for op in ("+", "-", "*")}),
+    # A divisor stands twice, since the engine makes such a CASE of nullif({1}, 0): where it stood
+    # once, a row took longer than the delay, which reads the text, allowed for. A dividend's sign:
+    **_operations(NUMBERS, None, {"neg": "(-{0})", "%": "({0} % CASE WHEN {1} <> 0 THEN {1} END)"}),
     **_operations(
-        NUMBERS, None, {"neg": "(-{0})", "%": "({0} % nullif({1}, 0))"}
-    ),  # dividend's sign
-    **_operations({Type.INTEGER}, None, {"//": "trunc({0} / nullif({1}, 0))"}),  # towards zero
+        {Type.INTEGER}, None, {"//": "trunc({0} / CASE WHEN {1} <> 0 THEN {1} END)"}
+    ),  # towards zero
     **_operations(
         NUMBERS, None, {f: f"{f}({{0}})" for f in ("abs", "floor", "ceil", "round", "trunc")}
     ),
@@ -102,7 +104,7 @@ OPERATIONS: dict[str, Operation] = {
     ),
     # -0.0 equals 0.0, and groups and sorts keep either: added to 0.0, both are one
     **_operations(NUMBERS, Type.REAL, {"pow": "pow({0} + 0e0, {1})"}),
-    **_operations(NUMBERS, Type.REAL, {"/": "({0} / nullif({1}, 0))"}),
+    **_operations(NUMBERS, Type.REAL, {"/": "({0} / CASE WHEN {1} <> 0 THEN {1} END)"}),
     # an infinity, and what 10**digits times is one, stays
     **_operations(
         NUMBERS,

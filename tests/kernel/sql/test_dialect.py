@@ -96,24 +96,47 @@ def test_one_statement_is_of_one_engine() -> None:
         render([a.Count(joined)], both, 7)
 
 
-def test_a_long_text_is_written_once_for_spark() -> None:
+def test_a_long_text_is_written_once() -> None:
     """Six roundings of roundings would be 10^7 characters, as 15 copies of each in the next."""
     text = shorter = "r.`x`"
     for step in range(6):
         text = SPARK.fill(SPARK.operation("scale 2"), f"({text} * r.`y`)")
         if step < 1:
             shorter = text
-    assert "transform" not in shorter  # as it was: what is short is faster so
+    assert "transform" not in shorter  # what is short is faster so
     assert len(text) < 20_000
-    assert text.count("sqlpriv_named ->") == 4
+    assert len(re.findall(r"sqlpriv_named\d+ ->", text)) == 4
+    long = "a" * 2000
     for dialect in (DUCKDB, SPARK):
         assert dialect.fill("{0} + {0} + {1}", "a", "b") == "a + a + b"
-    assert DUCKDB.fill("{0} + {0}", "a" * 2000) == f"{'a' * 2000} + {'a' * 2000}"
-    assert SPARK.fill("abs({0})", "a" * 2000) == f"abs({'a' * 2000})"
+        assert dialect.fill("{0} + {1} + {1}", long, "b").count(long) == 1
+        assert dialect.fill("{1} + {1} + {0}", "b", long).count(long) == 1
+        assert dialect.fill("abs({0})", long) == f"abs({long})"
 
 
 def test_a_name_is_of_the_step_that_it_stands_in() -> None:
     inner = SPARK.fill("{0} + {0} * {1}", "a" * 2000, "b")
     outer = SPARK.fill("{0} - {0} / {1}", inner, inner)
-    step = f"sqlpriv_named -> sqlpriv_named - sqlpriv_named / {inner}"
-    assert outer == f"get(transform(array({inner}), {step}), 0)"
+    name = f"sqlpriv_named{2 * len(inner)}"
+    assert "sqlpriv_named2001 -> sqlpriv_named2001 + sqlpriv_named2001 * b" in inner
+    assert outer == f"get(transform(array({inner}), {name} -> {name} - {name} / {inner}), 0)"
+
+
+def test_a_text_that_is_written_once_has_its_value() -> None:
+    """Both texts are long and repeated, and each holds one that is."""
+    numbers = ("1", "-2.5", "0", "-0.0", "NULL", "'nan'", "'inf'")
+    rows = ", ".join(f"({x}::DOUBLE, {y}::DOUBLE)" for x in numbers for y in numbers)
+    form = "({0} + {1} / CASE WHEN {1} <> 0 THEN {1} - {0} END)"
+    long = [f"({x}{' + 0' * 300})" for x in "xy"]
+    inner, outer = DUCKDB.fill(form, *long), DUCKDB.fill(form, *long[::-1])
+    plain = form.format(form.format(*long), form.format(*long[::-1]))
+    with duckdb.connect() as engine:
+        answers = [
+            engine.execute(
+                f"SELECT CAST({text} AS VARCHAR) FROM (VALUES {rows}) t(x, y)"
+            ).fetchall()
+            for text in (DUCKDB.fill(form, inner, outer), plain)
+        ]
+    assert "lambda" in inner
+    assert answers[0] == answers[1]
+    assert len({*answers[0]}) > 4

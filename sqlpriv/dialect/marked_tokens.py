@@ -68,6 +68,8 @@ def marked_tokens(c: TokenCursor, refuse: Callable[[Refused], None]) -> list[Glo
         case Kind.NUMBER:
             if (unread := number_refusal(token, following)) is not None:
                 refuse(unread)
+        case Kind.WORD if (token.upper, following.upper) == ("APPROXIMATE", "COUNT"):
+            return []  # Redshift's, which counts exactly here
         case Kind.WORD if token.upper in ("NULL", "TRUE", "FALSE"):
             if before.upper not in ("IS", "NOT"):
                 return [replacement_token(glot, Type.IDENTIFIER, f"{MARK}{token.upper}")]

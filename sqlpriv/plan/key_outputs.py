@@ -59,7 +59,8 @@ def grouping_bits(
     groups: Sequence[Dimension],
     has_sets: bool,
 ) -> t.Node:
-    """GROUPING(a, b): a bit per argument, the last the lowest, set where it was summed over.
+    """GROUPING(a, b): a bit per argument, the last the lowest, set where it was summed over;
+    without arguments of all keys of GROUP BY.
 
     Args:
         call, binder, strata, groups: The call, and the keys of the statement that it stands in.
@@ -70,10 +71,10 @@ def grouping_bits(
     """
     strata_nodes, group_nodes = [d.node for d in strata], [d.node for d in groups]
     bits: dict[str, int] = {POPULATION: 0}
-    for place, arg in enumerate(reversed(call.args)):
-        node = binder.normal_form(arg)
+    nodes = [binder.normal_form(arg) for arg in call.args] or group_nodes
+    for place, node in enumerate(reversed(nodes)):
         if node not in (*strata_nodes, *group_nodes):
-            raise refuse(arg, "GROUPING takes strata and grouping keys", "GROUPING(sex, race)")
+            raise refuse(node, "GROUPING takes strata and grouping keys", "GROUPING(sex, race)")
         is_stratum = node in strata_nodes
         column = POPULATION if is_stratum else f"{SUMMED}{group_nodes.index(node)}"
         if is_stratum or has_sets:

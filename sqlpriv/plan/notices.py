@@ -28,6 +28,7 @@ NULL_RULES = {
     "count of values is within its own half-width, or within the error of rank",
 }
 """By kind of aggregate: where it is NULL."""
+BY_ZERO = "a quotient by 0 is NULL in a key, and left out of aggregates; in DuckDB it is infinite"
 
 
 def plan_notices(plan: Plan, contract: TableContract) -> tuple[str, ...]:
@@ -42,7 +43,8 @@ def plan_notices(plan: Plan, contract: TableContract) -> tuple[str, ...]:
             f"no group is shown, and nothing is charged: each value of {listing(own)} belongs to "
             "one unit, and a threshold lets no group of one unit pass",
         )
-    return (*_quantile_notices(plan, contract), *_uncovered_parts(plan, contract), *_left_out(plan))
+    notices = (*_quantile_notices(plan, contract), *_uncovered_parts(plan, contract))
+    return (*notices, *_left_out(plan), *((BY_ZERO,) if plan.output.by_zero else ()))
 
 
 def selection_notices(plan: Plan, contract: TableContract) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from sqlpriv.plan.cells.columns_of_keys import ColumnsOfKeys
 from sqlpriv.plan.cells.existing_combinations import existing_combinations
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.literal_types import refuse
+from sqlpriv.plan.expressions.operators import with_infinity
 from sqlpriv.plan.grouping_sets import grouping_set, is_pooled, with_quantile_methods
 from sqlpriv.plan.output_types import output_types
 from sqlpriv.plan.plan import Output, SelectedKeys
@@ -101,6 +102,8 @@ def plan_output(
         for one in sets
     ]
     weights = select.stratify.weights if select.stratify else ""
+    values = [one.of for one in writer.aggregates if one.of is not None]
+    values += [dimension.key.expr for dimension in (*strata, *groups)]
     output = Output(
         tuple(name for name, _ in columns),
         tuple(item for _, item in columns),
@@ -128,6 +131,7 @@ def plan_output(
             writer.calls,
             binder,
         ),
+        any(with_infinity(binder, value) is not value for value in values),
     )
     return output, rows
 

@@ -56,6 +56,7 @@ class Output:
             combinations that there are: no other can have a row.
         shared: What each aggregate's errors may share with others'.
         types: DuckDB's type of each item, in which it is shown; '' for that of its numbers.
+        by_zero: Whether a quotient in an aggregate or a key may have 0 as its divisor.
     """
 
     names: tuple[str, ...]
@@ -72,6 +73,7 @@ class Output:
     existing: tuple[Existing, ...] = ()
     shared: tuple[SharedReleases, ...] = ()
     types: tuple[str, ...] = ()
+    by_zero: bool = False
 
     @property
     def strata_count(self) -> int:

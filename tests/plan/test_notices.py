@@ -10,7 +10,7 @@ from support.exact_people import BUDGET, PEOPLE, engine, planned, rows
 
 from sqlpriv.kernel.terms.budget import NANO, Budget, Epsilon
 from sqlpriv.kernel.terms.contract import PrivacyUnit, TableContract
-from sqlpriv.plan.notices import NULL_RULES, null_rule, plan_notices
+from sqlpriv.plan.notices import BY_ZERO, NULL_RULES, null_rule, plan_notices
 
 ASK = "SELECT WITH DIFFERENTIAL_PRIVACY {} FROM people"
 KEYED = dataclasses.replace(PEOPLE, unique=frozenset({"id"}))
@@ -116,6 +116,14 @@ def test_keys_are_called_as_the_answer_calls_them() -> None:
     contract = dataclasses.replace(KEYED, columns=columns)
     text = notices('sex AS "Sex", age // 10 AS tens, COUNT(*)', contract, " GROUP BY ALL")
     assert "rows whose Sex or tens is NULL or not declared are in no group" in text
+
+
+def test_a_quotient_by_zero_says_what_becomes_of_it() -> None:
+    assert BY_ZERO in notices("SUM(1 / (age - 30))")
+    assert BY_ZERO in notices("1 / (age - 30) AS k, COUNT(*)", rest=" GROUP BY k")
+    assert BY_ZERO not in notices("SUM(1 / (age + 1))")
+    assert BY_ZERO not in notices("SUM(1 / nullif(age - 30, 0))")
+    assert BY_ZERO not in notices("COUNT(1 / (age - 30))")  # which counts it, as DuckDB does
 
 
 @pytest.mark.usefixtures("narrow_means_are_plain")

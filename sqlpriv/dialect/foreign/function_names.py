@@ -28,8 +28,8 @@ COMMON = words(
     nullif coalesce abs floor ceil ceiling sqrt cbrt exp ln log10 power pow sign sin cos
     tan cot asin acos atan atan2 degrees radians pi lower upper reverse replace repeat strpos
     starts_with translate trim split_part width_bucket row_number rank dense_rank percent_rank
-    cume_dist ntile lag lead first_value last_value grouping error grouping_sets dp_interval_low
-    dp_interval_high"""
+    cume_dist ntile lag lead first_value last_value grouping grouping_id error grouping_sets
+    dp_interval_low dp_interval_high"""
 )
 """Functions of the same name and meaning in every dialect that has them; the last are our own."""
 _SAME_NAMES = {
@@ -37,21 +37,22 @@ _SAME_NAMES = {
         char_length=length character_length=length octet_length=strlen log log2 percentile_cont
         percentile_disc mode every=bool_and left right quantile_cont quantile_disc
         approx_quantile skewness kurtosis sem concat_ws age now transaction_timestamp=now md5 ascii
-        ltrim rtrim isfinite array_agg""",
+        ltrim rtrim isfinite array_agg cardinality=len""",
     "bigquery": """variance=var_samp stddev=stddev_samp length char_length=length
         character_length=length byte_length=strlen anon_count=count anon_sum=sum anon_avg=avg
         anon_var_pop=var_pop anon_stddev_pop=stddev_pop anon_percentile_cont=percentile_cont
         anon_quantiles=approx_quantiles percentile_cont=quantile_cont approx_quantiles
         countif=count_if logical_and=bool_and logical_or=bool_or regexp_contains=regexp_matches
         dayofyear isoweek=week isoyear current_date=today ascii ltrim rtrim ends_with
-        array_agg split=string_split""",
+        array_agg split=string_split array_length=len""",
     "snowflake": """variance=var_samp stddev=stddev_samp variance_pop=var_pop
         variance_samp=var_samp length len=length mode percentile_cont percentile_disc
         startswith=starts_with endswith=ends_with contains year quarter month day hour minute second
         dayofmonth=day dayofyear dayofweek dayofweekiso=isodow weekiso=week week weekofyear=week
         yearofweekiso=isoyear booland_agg=bool_and boolor_agg=bool_or
         hll=approx_count_distinct approx_percentile=quantile_cont current_date=today kurtosis
-        md5 ascii ltrim rtrim split=string_split octet_length=strlen array_agg ratio_to_report""",
+        md5 ascii ltrim rtrim split=string_split octet_length=strlen array_agg array_size=len
+        ratio_to_report""",
     "mysql": """variance=var_pop std=stddev_pop stddev=stddev_pop char_length=length
         character_length=length length=strlen octet_length=strlen year quarter month day hour minute
         second dayofmonth=day dayofyear weekofyear=week dayname monthname last_day concat_ws log2
@@ -65,14 +66,15 @@ _SAME_NAMES = {
         endswith=ends_with contains mode year quarter month day hour minute second dayofmonth=day
         dayofyear weekofyear=week last_day every=bool_and some=bool_or percentile=quantile_cont
         percentile_cont percentile_disc percentile_approx=quantile_disc
-        approx_percentile=quantile_disc concat_ws current_date=today md5 ascii""",
+        approx_percentile=quantile_disc concat_ws current_date=today md5 ascii try_sum=sum
+        try_avg=avg size=len""",
     "trino": """variance=var_samp stddev=stddev_samp length concat_ws log2 md5 ltrim rtrim array_agg
-        every=bool_and arbitrary=any_value histogram approx_distinct=approx_count_distinct
+        every=bool_and arbitrary=any_value histogram kurtosis cardinality=len
         approx_percentile=quantile_disc geometric_mean=geomean year quarter month day hour minute
         second day_of_month=day day_of_week=isodow dow=isodow day_of_year=dayofyear doy=dayofyear
         week week_of_year=week year_of_week=isoyear yow=isoyear last_day_of_month=last_day now""",
     "oracle": """length ltrim rtrim variance=var_samp stddev=stddev_samp last_day instr=strpos
-        ratio_to_report""",
+        ratio_to_report stats_mode=mode""",
     "sqlite": "length ltrim rtrim group_concat=string_agg",
     "redshift": "nvl=coalesce getdate=now last_day len=length",
     "databricks": "nvl=coalesce",

@@ -120,7 +120,8 @@ def lower_unary(lowering: NodeLowering, node: Glot) -> t.Node:
     if is_minus:
         pos = lowering.before(arg.pos, "-")
         if isinstance(arg, t.Literal) and type(arg.value) in (int, float):
-            minus = -arg.value  # type: ignore[operator]  # a number, just seen
+            is_zero = not (arg.value or arg.exponent)  # of which a DECIMAL has no negative one
+            minus = arg.value if is_zero else -arg.value  # type: ignore[operator]  # just seen
             return replace(arg, value=minus, pos=pos)
         return t.Unary("-", arg, pos)
     if isinstance(arg, t.IsNull | t.InList | t.InQuery | t.Between) and not arg.negated:

@@ -11,13 +11,18 @@ _TRIMS = {"LEADING": "ltrim", "TRAILING": "rtrim"}
 
 def write_with_commas(tree: exp.Expr) -> None:
     """Writes such calls, which sqlglot knows by their words, as calls of functions; in place."""
-    kinds = (exp.Trim, exp.StrPosition, exp.Overlay, exp.Stuff, exp.GroupConcat)
-    for node in list(tree.find_all(*kinds)):
+    for node in list(tree.find_all(*_KINDS)):
         if (call := _plain_call(node)) is not None:
             node.replace(call)
     for node in list(tree.find_all(exp.Anonymous)):  # ROW (a, b) is (a, b), where it is compared
         if function_name(node) == "row" and isinstance(node.parent, exp.EQ | exp.NEQ | exp.In):
             node.replace(exp.Tuple(expressions=node.expressions))
+
+
+_KINDS: tuple[type[exp.Expr], ...] = (
+    *(exp.Trim, exp.StrPosition, exp.Overlay, exp.Stuff, exp.GroupConcat),
+    *(exp.Bracket, exp.ToMap, exp.Anonymous),
+)
 
 
 def _plain_call(node: exp.Expr) -> exp.Expr | None:
@@ -37,7 +42,27 @@ def _plain_call(node: exp.Expr) -> exp.Expr | None:
         case exp.GroupConcat():
             separator = node.args.get("separator") or exp.Literal.string(",")
             return string_agg(node.this, separator)
+        case exp.Bracket(this=exp.Map() as written, expressions=[key]):
+            return _item_of_map(written, key)
+        case exp.Anonymous(expressions=[exp.Map() as written, key]):  # of DuckDB it is a list
+            return _item_of_map(written, key) if function_name(node) == "element_at" else None
+        case exp.ToMap(this=exp.Bracket(this=exp.Struct() as written, expressions=[key])):
+            return _item_of_map(written, key)  # MAP {'a': 1}[x], as sqlglot groups it
     return None
+
+
+def _item_of_map(written: exp.Expr, key: exp.Expr) -> exp.Expr | None:
+    """Returns an item of a map that is written here as CASE; None where a key is no constant."""
+    if isinstance(written, exp.Map):
+        listed = [written.args["keys"], written.args["values"]]
+        if not all(isinstance(one, exp.Array) for one in listed):
+            return None
+        pairs = list(zip(*(one.expressions for one in listed), strict=False))
+    else:
+        pairs = [(pair.this, pair.expression) for pair in written.expressions]
+    if not pairs or not all(isinstance(name, exp.Literal) for name, _ in pairs):
+        return None
+    return exp.Case(this=key, ifs=[exp.If(this=name, true=value) for name, value in pairs])
 
 
 def _replaced_part(

@@ -34,6 +34,7 @@ from sqlpriv.plan.expressions.facts.dates import number_of_moment
 from sqlpriv.plan.expressions.facts.public_engine import is_function
 from sqlpriv.plan.expressions.facts.value_facts import Shape
 from sqlpriv.plan.expressions.literal_types import refuse
+from sqlpriv.plan.expressions.operators import with_infinity
 from sqlpriv.plan.expressions.public_evaluation import evaluate_over_lists
 from sqlpriv.statements import default_name
 from sqlpriv.statements import tree as t
@@ -138,6 +139,9 @@ def read_aggregate(call: t.FunctionCall, binder: Binder) -> Aggregate:
         return Aggregate(
             kind, of, shape.type, nullable=True, units=bool(names_unit), most_values=most
         )
+    if kind == "count" and of is not None and (counted := with_infinity(binder, of)) is not of:
+        present = a.Call("not", (a.Call("is null", (counted,)),))
+        of = a.Case(((present, a.Lit(1, Type.INTEGER)),), a.Lit(None, Type.INTEGER))
     if call_filter is not None:
         of = _apply_filter(call_filter, of, binder)
     if of is None:

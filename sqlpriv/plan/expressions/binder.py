@@ -8,7 +8,7 @@ beside. Whatever has no counterpart in the algebra is refused here, before anyth
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from sqlpriv.errors import Refused
@@ -35,6 +35,7 @@ from sqlpriv.plan.expressions.facts.value_facts import (
 from sqlpriv.plan.expressions.literal_types import (
     are_floats,
     cast_beside_floats,
+    coerce_double,
     coerce_literal,
     coerce_uuid,
     natural_type,
@@ -245,7 +246,9 @@ class Binder:
         if compared and not any(lit and lit.exponent for lit in constants):
             constants = [lit and cast_beside_floats(lit, shapes) for lit in constants]
         uuids = any(shape.sql_type == "UUID" for shape in shapes)
-        read = coerce_uuid if uuids else coerce_literal
+        read: Callable[[t.Literal, Type], a.Expr] = coerce_uuid if uuids else coerce_literal
+        if target is Type.REAL and compared and all(shape.scale is None for shape in shapes):
+            read = coerce_double
         return tuple(read(lit, target) if lit else next(rest) for lit in constants)
 
     def _bind_moments(

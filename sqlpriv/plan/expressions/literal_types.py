@@ -87,6 +87,12 @@ def coerce_literal(node: Literal, target: Type) -> a.Lit:
     )
 
 
+def coerce_double(node: Literal, target: Type) -> a.Expr:
+    """Returns the literal beside DOUBLEs, of which a text may be infinite or NaN."""
+    endless = endless_number(node.value) if isinstance(node.value, str) else None
+    return coerce_literal(node, target) if endless is None else endless
+
+
 def coerce_uuid(node: Literal, target: Type) -> a.Lit:
     """Returns the literal beside a UUID as its canonical text: lower case, with hyphens.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sqlpriv.kernel.terms import algebra as a
@@ -109,7 +109,7 @@ def with_infinity(binder: Binder, side: a.Expr) -> a.Expr:
         case a.Col(name) if name.lower() in binder.infinite:
             is_null = a.Call("is null", (side,))
             return a.Case(((is_null, binder.infinite[name.lower()]),), side)
-        case a.Call("/", (_, below)) if may_be_zero(infer_shape(below, binder.scope)):
+        case a.Call("/", (_, below)) if may_be_zero(below, binder.scope):
             return _infinite_by_zero(binder, side)
         case a.Call(op, args) if op.split()[0] in _OF_NUMBERS:
             changed = tuple(with_infinity(binder, arg) for arg in args)
@@ -140,8 +140,12 @@ def _infinite_by_zero(binder: Binder, quotient: a.Call) -> a.Expr:
     return a.Case(tuple(whens), quotient)
 
 
-def may_be_zero(shape: Shape) -> bool:
-    """Returns whether 0 may be among the values of a shape."""
+def may_be_zero(expr: a.Expr, scope: Mapping[str, Shape]) -> bool:
+    """Returns whether 0 may be among the values of an expression; not of `nullif(x, 0)`."""
+    match expr:
+        case a.Case(((a.Call("=", (one, a.Lit(0))), a.Lit(None)),), other) if one == other:
+            return False
+    shape = infer_shape(expr, scope)
     if shape.values is not None:
         return 0 in shape.values
     return shape.lower is None or shape.lower <= 0 <= shape.upper

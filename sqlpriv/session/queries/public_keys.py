@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
@@ -167,8 +167,20 @@ def _queries_in(source: t.Source | None) -> Iterator[t.Select]:
 
 
 def _key_names(select: t.Select) -> Iterator[str]:
-    """Yields the names of columns that GROUP BY may mean, aliases and ordinals among them."""
+    """Yields the names of columns that GROUP BY may mean, aliases and ordinals among them, and of
+    those that are called so by a query in FROM."""
     if not (select.group_by or select.group_all):
         return
-    for node in (*select.group_by, *(item.expr for item in select.items)):
-        yield from (part.name for part in walk(node) if isinstance(part, t.Name))
+    keys = (*select.group_by, *(item.expr for item in select.items))
+    names = [part.name for node in keys for part in walk(node) if isinstance(part, t.Name)]
+    yield from names
+    yield from _names_inside(select.source, {name.lower() for name in names})
+
+
+def _names_inside(source: t.Source | None, outputs: Set[str]) -> Iterator[str]:
+    """Yields the names of columns that outputs of queries in FROM are made of."""
+    for query in _queries_in(source):
+        exprs = [item.expr for item in query.items if item.alias.lower() in outputs]
+        names = [part.name for node in exprs for part in walk(node) if isinstance(part, t.Name)]
+        yield from names
+        yield from _names_inside(query.source, {*outputs, *map(str.lower, names)})

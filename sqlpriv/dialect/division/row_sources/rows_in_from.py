@@ -16,6 +16,8 @@ from sqlpriv.dialect.marks import marked_name
 
 _LESS = {exp.LT: True, exp.LTE: False}
 _MORE = {exp.GT: True, exp.GTE: False}
+UNNAMED = "unnamed_subquery"
+"""What DuckDB calls a query in FROM that has no alias."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,7 @@ def as_in_column(value: exp.Expr) -> exp.Expr:
 
 def written_rows_of(source: exp.Expr) -> WrittenRows | None:
     """Returns the rows that a part of FROM writes; None where it does something else."""
-    alias, names = alias_of(source), column_names(source) or []
+    alias, names = alias_of(source) or UNNAMED, column_names(source) or []
     if isinstance(source, exp.Table) and (cte := common_table(source)) is not None:
         source = cte.this
     if isinstance(source, exp.Subquery):
@@ -113,7 +115,7 @@ def written_rows_of(source: exp.Expr) -> WrittenRows | None:
         source = inner.this
     if isinstance(source, exp.SetOperation) or has_outputs_alone(source):
         source = _united_rows(source) or source
-    if not isinstance(source, exp.Values) or not alias:
+    if not isinstance(source, exp.Values):
         return None
     rows = [list(row.expressions) for row in source.expressions if isinstance(row, exp.Tuple)]
     width = len(rows[0]) if rows else 0

@@ -36,6 +36,12 @@ _OF_COUNTS = {
     **dict.fromkeys(_ONE_OF, f"arg_max({VALUE}, {COUNTED})"),
 }
 """Name → what becomes of it; {0} is the second argument."""
+_FIRST_ONES = {
+    name: f"flatten(list(repeat([{VALUE}], least({COUNTED}, {{0}})::BIGINT) ORDER BY {VALUE}{way}))"
+    "[:{0}]"
+    for name, way in (("min", ""), ("max", " DESC"))
+}
+"""MIN(x, n) and MAX(x, n), in which equal values stand as often as they occur."""
 NAMES = frozenset((*_OF_COUNTS, *_ANY_TIMES))
 
 
@@ -117,10 +123,11 @@ def _aggregate_of_counts(
     call: exp.Expr, args: Sequence[exp.Expr], names: Sequence[str]
 ) -> exp.Expr:
     """Returns the aggregate over the columns of the values and of their counts."""
-    template = _OF_COUNTS.get(function_name(call))
+    templates = _FIRST_ONES if len(args) == 2 and _distinct_part(call) is None else {}
+    template = (templates or _OF_COUNTS).get(function_name(call))
     rest = [arg.name for arg in args[1:] if isinstance(arg, exp.Literal) and not arg.is_string]
     if template is not None and _distinct_part(call) is None:
-        if len(args) != 1 + template.count("{0}") or len(rest) != len(args) - 1:
+        if len(args) != 1 + ("{0}" in template) or len(rest) != len(args) - 1:
             raise NotDivisible("other arguments than a value")
         return exp.maybe_parse(template.format(*rest), dialect="duckdb")
     columns = [exp.column(name) for name in names]

@@ -9,13 +9,15 @@ from functools import partial
 
 import pyarrow as pa
 
-from sqlpriv.kernel.terms.contract import Type, Value
+from sqlpriv.kernel.terms.contract import Number, Type, Value
 from sqlpriv.plan.aggregates.aggregate_names import KINDS
 from sqlpriv.plan.aggregates.calls import Aggregate, is_aggregate, read_aggregate
 from sqlpriv.plan.cells.computed_columns import AGGREGATE, GROUP, STRATUM
 from sqlpriv.plan.cells.dimensions import Dimension
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.facts.engine_types import engine_types, type_of_column
+from sqlpriv.plan.expressions.facts.interval_arithmetic import arithmetic_shape
+from sqlpriv.plan.expressions.facts.value_facts import Shape
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.keywords import SAME_QUOTIENT
 from sqlpriv.statements.traverse import walk
@@ -87,8 +89,9 @@ def output_types(
     """Returns DuckDB's type of each output, '' where the type of its numbers is to stay.
 
     A key or an aggregate has DuckDB's type where all its public values fit that type: `x * 2` of a
-    TINYINT may not. An expression over them has it where it is a DECIMAL or a DOUBLE: DuckDB raises
-    an error where a narrow whole number overflows, and what was paid for is not to be lost.
+    TINYINT may not. An expression over them has it where it is a DECIMAL or a DOUBLE, or surely
+    fits: DuckDB raises an error where a narrow whole number overflows, and what was paid for is not
+    to be lost.
 
     Args:
         items: Over the columns that `computed_columns` names.
@@ -103,13 +106,14 @@ def output_types(
     of_keys = engine_types([key.node for _, key in keys], of_column)
     plain = [binder.normal_form(replace(calls[i], using="")) for i in aggregates.values()]
     of_aggregates = engine_types(plain, of_column)
+    values_of: dict[str, Sequence[Value]] = {name: key.values for name, key in keys}
+    for aggregate, number in aggregates.items():
+        ends = aggregate.values or (aggregate.lower, aggregate.upper)
+        values_of[f"{AGGREGATE}{number}"] = ends
     own = {
-        name: type_ if _all_fit(type_, key.values) else ""
-        for (name, key), type_ in zip(keys, of_keys, strict=True)
+        name: type_ if _all_fit(type_, values_of[name]) else ""
+        for name, type_ in zip(values_of, (*of_keys, *of_aggregates), strict=True)
     }
-    for (aggregate, number), type_ in zip(aggregates.items(), of_aggregates, strict=True):
-        fits = _all_fit(type_, aggregate.values or (aggregate.lower, aggregate.upper))
-        own[f"{AGGREGATE}{number}"] = type_ if fits else ""
     computed = [item for item in items if not isinstance(item, t.Name)]
     names = {part.name for item in computed for part in walk(item) if isinstance(part, t.Name)}
     if computed:
@@ -117,7 +121,9 @@ def output_types(
         of_computed = engine_types(computed, lambda name: own_or_wide[name.name])
         own_of = dict(zip(computed, of_computed, strict=True))
     return tuple(
-        own.get(item.name, "") if isinstance(item, t.Name) else _if_wide(own_of[item])
+        own.get(item.name, "")
+        if isinstance(item, t.Name)
+        else _if_wide(own_of[item]) or _if_it_fits(own_of[item], item, values_of)
         for item in items
     )
 
@@ -126,6 +132,33 @@ def _if_wide(type_: str) -> str:
     """Returns the type of a computed output where no whole number overflows in it: lists hold
     quantiles, which fit."""
     return type_ if re.match(r"DECIMAL|DOUBLE|HUGEINT|\w+\[\]$", type_) else ""
+
+
+def _if_it_fits(type_: str, node: t.Node, values_of: Mapping[str, Sequence[Value]]) -> str:
+    """Returns the type of arithmetic over whole numbers of keys, quantiles, MIN and MAX, if all
+    that it computes surely fits."""
+    ends = [_ends_of(part, values_of) for part in walk(node)]
+    fit = all(e is not None and _all_fit(type_, e) for e in ends)
+    return type_ if fit and pa.types.is_integer(arrow.NUMBERS.get(type_, pa.null())) else ""
+
+
+def _ends_of(
+    node: t.Node, values_of: Mapping[str, Sequence[Value]]
+) -> tuple[Number, Number] | None:
+    """Returns the least and the largest value of such arithmetic; None of anything else."""
+    match node:
+        case t.Literal(value) if type(value) is int:
+            return value, value
+        case t.Name(name):
+            values = [value for value in values_of.get(name, ()) if value is not None]
+            numbers = [value for value in values if type(value) is int]
+            return (min(numbers), max(numbers)) if numbers and numbers == values else None
+        case t.Binary("+" | "-" | "*" | "//" | "%" as op, left, right):
+            sides = [_ends_of(side, values_of) for side in (left, right)]
+            one, other = (Shape(Type.INTEGER, *ends) if ends else None for ends in sides)
+            shape = arithmetic_shape(op, one, other) if one and other else None
+            return None if shape is None or shape.lower is None else (shape.lower, shape.upper)
+    return None
 
 
 def _all_fit(type_: str, values: Sequence[Value]) -> bool:

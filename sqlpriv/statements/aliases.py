@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Iterable, Mapping
 
 from sqlpriv.errors import Refused
 from sqlpriv.statements import default_name
@@ -44,6 +45,22 @@ def aliases_in(node: t.Node, aliases: Mapping[str, t.Node]) -> dict[str, t.Node]
     """Returns those of the aliases that an expression names: few, where there are a thousand."""
     names = {part.name.lower() for part in walk(node) if isinstance(part, t.Name)}
     return {name: aliases[name] for name in names if name in aliases}
+
+
+def distinct_names(names: Iterable[str]) -> list[str]:
+    """Returns names of columns told apart as in DuckDB: by `_1` and so on behind the later ones.
+
+    >>> distinct_names(["n", "N", "a", "n"])
+    ['n', 'N_1', 'a', 'n_2']
+    """
+    taken_names: set[str] = set()
+    told_apart = []
+    for name in names:
+        ways = (f"{name}_{number}" if number else name for number in itertools.count())
+        own = next(way for way in ways if way.lower() not in taken_names)
+        taken_names.add(own.lower())
+        told_apart.append(own)
+    return told_apart
 
 
 def output_names(select: t.Select) -> tuple[str, ...]:

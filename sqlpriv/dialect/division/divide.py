@@ -28,7 +28,7 @@ from sqlpriv.dialect.division.row_sets import (
     select_keys_alone,
     with_rows_grouped,
 )
-from sqlpriv.dialect.division.terms.named_terms import column_names, name_outputs
+from sqlpriv.dialect.division.terms.named_terms import column_names, name_outputs, output_names
 from sqlpriv.dialect.division.terms.parts import NotDivisible, own_nodes, pivot_parts, stored_tables
 from sqlpriv.dialect.division.terms.price_marks import (
     PRICE,
@@ -42,6 +42,7 @@ from sqlpriv.dialect.division.unit_windows import with_windows_joined
 from sqlpriv.dialect.marks import clauses_mark, duckdb_text, marked_name
 from sqlpriv.dialect.reading.parsed_query import ParsedQuery
 from sqlpriv.errors import Refused
+from sqlpriv.statements.aliases import distinct_names
 from sqlpriv.statements.divided_query import Attempt, Division, PrivateQuery
 from sqlpriv.statements.tree import Origin
 
@@ -180,7 +181,11 @@ class _Divider:
         """Puts the answer of a query into its place, if it can be answered by itself."""
         name = self._answer_name(place, private)
         if name:
-            place.replace(exp.select("*").from_(exp.to_table(name)))
+            names = output_names(place) or []
+            own = distinct_names(names)
+            columns = zip(own, names, strict=True) if own != names else ()
+            outputs = [exp.alias_(exp.column(x, quoted=True), y, quoted=True) for x, y in columns]
+            place.replace(exp.select(*(outputs or "*")).from_(exp.to_table(name)))
         return bool(name)
 
     def _answer_grouped(self, select: exp.Select, ends: bool, counted: bool) -> bool:

@@ -18,7 +18,13 @@ from typing import Any
 
 from sqlglot import exp
 
-from sqlpriv.dialect.common_tables import query_in_from, with_of_used
+from sqlpriv.dialect.common_tables import (
+    bare_name,
+    common_table,
+    query_in_from,
+    sources_of,
+    with_of_used,
+)
 from sqlpriv.dialect.division.row_sets import subquery_of
 from sqlpriv.dialect.division.terms.parts import NotDivisible, own_nodes, stored_tables
 from sqlpriv.dialect.division.terms.stored_tables import Rows, StoredTables
@@ -37,6 +43,9 @@ _AGGREGATES = words("count sum avg min max median mode count_if stddev any_value
 def with_public_rows(root: exp.Expr, tables: StoredTables) -> None:
     """Writes the rows of public subqueries in joins and behind IN, ANY and ALL as VALUES, and the
     value of one that stands for a value; others stay as they are."""
+    for with_ in list(root.find_all(exp.With)):
+        if with_.args.get("recursive"):
+            _write_recursive(with_, tables)
     for compared in list(root.find_all(exp.All, exp.Any, exp.In)):
         of_in = isinstance(compared, exp.In)
         query = compared.args.get("query" if of_in else "this")
@@ -54,26 +63,74 @@ def with_public_rows(root: exp.Expr, tables: StoredTables) -> None:
             value = _literal(answer[1][0][0], answer[2][0]) or scalar
             value.meta.update(scalar.meta)
             scalar.replace(value)
-    for join in list(root.find_all(exp.Join)):
-        source, select = join.this, join.parent
-        first = select.args.get("from_") if isinstance(select, exp.Select) else None
-        if first is None or not tables.reads_private(first.this):
+    for select in list(root.find_all(exp.Select)):
+        sources = sources_of(select)
+        if len(sources) > 1 and any(map(tables.reads_private, sources)):
+            is_first_private = tables.reads_private(sources[0])
+            for source in sources:
+                _write_source(source, is_first_private, tables)
+
+
+def _write_source(source: exp.Expr, is_first_private: bool, tables: StoredTables) -> None:
+    """Writes the rows of a part of FROM that is a query over public tables, or over written rows,
+    as VALUES; a query over tables alone where the first part is private."""
+    query = query_in_from(source)
+    first = query.args.get("from_") if query is not None else None
+    if query is None or not source.alias_or_name:
+        return
+    reads = first is None or query.is_star or _reads_tables(query)
+    if reads and not (is_first_private and _is_shaped(query)):
+        return
+    answer = _public_answer(query, tables)
+    written = None if answer is None else rows_as_values(*answer)
+    if answer is not None and written is not None:
+        source.replace(subquery_of(written, source.alias_or_name, list(answer[0])))
+
+
+def _write_recursive(with_: exp.With, tables: StoredTables) -> None:
+    """Writes the rows of recursive queries over constants and public tables as VALUES: numbers and
+    days that count up."""
+    select = with_.parent
+    body = select and next(part for part in select.iter_expressions() if part is not with_)
+    if body is None:
+        return
+    for cte in with_.expressions:
+        union, name = cte.this, bare_name(cte)
+        if not isinstance(union, exp.SetOperation):
             continue
-        query = query_in_from(source)
-        if query is None or not source.alias_or_name or not _is_shaped(query):
+        if all(bare_name(table) != name for table in union.right.find_all(exp.Table)):
             continue
-        answer = _public_answer(query, tables)
+        query = exp.select("*").from_(exp.to_table(name)).limit(MOST + 1)
+        answer = None if tables.reads_private(union) else _public_answer(query, tables, body)
         written = None if answer is None else rows_as_values(*answer)
-        if answer is not None and written is not None:
-            join.set("this", subquery_of(written, source.alias_or_name, list(answer[0])))
+        if answer is None or written is None:
+            return
+        columns = [exp.to_identifier(column, quoted=True) for column in answer[0]]
+        cte.set("alias", exp.TableAlias(this=cte.args["alias"].this, columns=columns))
+        cte.set("this", written)
+    with_.set("recursive", False)
 
 
-def _public_answer(query: exp.Expr, tables: StoredTables) -> Rows | None:
-    """Returns the columns and rows of a query over public tables; None of any other."""
+def _reads_tables(query: exp.Expr, inside: frozenset[int] = frozenset()) -> bool:
+    """Returns whether a query, or one of WITH that it reads, reads stored tables."""
+    for table in query.find_all(exp.Table):
+        cte = common_table(table)
+        if cte is None and isinstance(table.this, exp.Identifier):
+            return True
+        if cte is not None and id(cte) not in inside and _reads_tables(cte, inside | {id(cte)}):
+            return True
+    return False
+
+
+def _public_answer(
+    query: exp.Expr, tables: StoredTables, place: exp.Expr | None = None
+) -> Rows | None:
+    """Returns the columns and rows of a query over public tables; None of any other. It stands at
+    a place, or where it is."""
     if not isinstance(query, exp.Select) or tables.reads_private(query):
         return None
     try:
-        answer = run_public(query.copy(), query, tables)
+        answer = run_public(query.copy(), place or query, tables)
     except NotDivisible:
         return None
     return answer if answer is not None and len(answer[1]) <= MOST else None

@@ -11,6 +11,7 @@ from sqlglot.tokenizer_core import TokenType as Type
 
 from sqlpriv.dialect import syntax
 from sqlpriv.dialect.clauses import Clauses, Cut, cut_clauses
+from sqlpriv.dialect.common_tables import bare_name
 from sqlpriv.dialect.foreign.same_meaning import in_duckdb
 from sqlpriv.dialect.lowering.output_lowering import text_of_output
 from sqlpriv.dialect.lowering.query_lowering import QueryLowering
@@ -162,6 +163,10 @@ def _as_duckdb_reads(tree: exp.Expr, c: TokenCursor) -> exp.Expr:
         raise PermissionDenied.at(place, "SELECT … INTO makes a table", hint)
     _clean_names(tree)
     _drop_main_schema(tree)
+    for cte in tree.find_all(exp.CTE) if c.dialect in ("tsql", "oracle") else ():
+        own = [x for x in cte.this.find_all(exp.Table) if bare_name(x) == bare_name(cte)]
+        if own and isinstance(cte.parent, exp.With):
+            cte.parent.set("recursive", True)  # which they do not say
     write_with_commas(tree)
     write_rows(tree, c.dialect, c.tokens[0])
     is_duckdbs = c.dialect == "duckdb"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import itertools
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -18,7 +17,7 @@ from sqlpriv.session.queries.programs.program import PrivateStep
 from sqlpriv.session.queries.public_subqueries import ONE_AGGREGATE, ONE_VALUE, reads_private
 from sqlpriv.statements import default_name
 from sqlpriv.statements import tree as t
-from sqlpriv.statements.aliases import output_names
+from sqlpriv.statements.aliases import distinct_names, output_names
 from sqlpriv.statements.traverse import walk, with_aliases
 
 ONE_COLUMN = "a subquery behind IN gives one column"
@@ -37,13 +36,9 @@ def with_price_share(select: t.Select, price: Price | None, parts: int) -> t.Sel
 def with_distinct_names(select: t.Select) -> t.Select:
     """Returns a query that plain SQL reads as a table: outputs of one name are told apart, as in
     DuckDB, by `_1` and so on behind the later ones' names."""
-    taken_names: set[str] = set()
-    items = []
-    for item, name in zip(select.items, output_names(select), strict=True):
-        names = (f"{name}_{number}" if number else name for number in itertools.count())
-        own = next(new for new in names if new.lower() not in taken_names)
-        taken_names.add(own.lower())
-        items.append(item if own == name else replace(item, alias=own))
+    names = output_names(select)
+    triples = zip(select.items, names, distinct_names(names), strict=True)
+    items = [item if own == name else replace(item, alias=own) for item, name, own in triples]
     return replace(select, items=tuple(items))
 
 

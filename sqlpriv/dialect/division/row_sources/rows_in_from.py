@@ -6,10 +6,13 @@ import datetime as dt
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any
 
 from sqlglot import exp
 
 from sqlpriv.dialect.common_tables import alias_of, common_table, has_outputs_alone
+from sqlpriv.dialect.division.row_sources.written_constants import Constant, constant_of
 from sqlpriv.dialect.division.terms.named_terms import column_names, conjuncts_of, is_aggregate
 from sqlpriv.dialect.division.terms.parts import own_nodes
 from sqlpriv.dialect.marks import marked_name
@@ -94,7 +97,7 @@ def as_operand(value: exp.Expr) -> exp.Expr:
 
 def as_in_column(value: exp.Expr) -> exp.Expr:
     """Returns a value as a column has it: 2 is an INTEGER there; u + 2 would be as narrow as u."""
-    number, written = _comparable(value), value.unnest()
+    number, written = constant_of(value), value.unnest()
     written = written.this.unnest() if isinstance(written, exp.Neg) else written
     is_narrow = type(number) is int and abs(number) < 2**31 and isinstance(written, exp.Literal)
     return exp.cast(value, "INT") if is_narrow else value
@@ -147,74 +150,61 @@ def is_apart(on: exp.Expr, rows: WrittenRows) -> bool:
     """Returns whether at most one of the rows passes ON, whatever else it is about."""
     if len(rows.rows) == 1:
         return True
-    ends: dict[str, dict[bool, tuple[int, bool]]] = {}
+    ends: dict[str, dict[bool, tuple[list[Constant], bool]]] = {}
     for test in conjuncts_of(on):
         for side, other in _sides(test):
-            place = rows.column(other.this if _is_day(other) else other)
-            if place is None or any(rows.column(c) is not None for c in side.find_all(exp.Column)):
+            values = None if _is_written(side, rows) else _values_of(other, rows)
+            if values is None:
                 continue
-            values = [_comparable(row[place]) for row in rows.rows]
-            if _is_day(other) and not all(isinstance(value, dt.date) for value in values):
-                continue
-            one_type = len({*map(type, values)}) == 1 and None not in values
+            one_type = len({*map(type, values)}) == 1 and type(values[0]) is not Decimal
             if isinstance(test, exp.EQ) and one_type and len({*values}) == len(values):
                 return True
             above = type(test) in (_MORE if side is test.this else _LESS)
             below = type(test) in (_LESS if side is test.this else _MORE)
             if above or below:
                 strict = isinstance(test, exp.LT | exp.GT)
-                ends.setdefault(side.sql("duckdb").lower(), {})[above] = (place, strict)
-        if isinstance(test, exp.Between):
-            low, high = rows.column(test.args["low"]), rows.column(test.args["high"])
-            is_written = any(rows.column(c) is not None for c in test.this.find_all(exp.Column))
-            if low is not None and high is not None and not is_written:
+                ends.setdefault(side.sql("duckdb").lower(), {})[above] = (values, strict)
+        if isinstance(test, exp.Between) and not _is_written(test.this, rows):
+            low, high = _values_of(test.args["low"], rows), _values_of(test.args["high"], rows)
+            if low is not None and high is not None:
                 key = test.this.sql("duckdb").lower()
                 ends[key] = {True: (low, False), False: (high, False)}
-    return any(_do_not_overlap(pair, rows) for pair in ends.values() if len(pair) == 2)
+    return any(_do_not_overlap(pair) for pair in ends.values() if len(pair) == 2)
 
 
-def _do_not_overlap(pair: dict[bool, tuple[int, bool]], rows: WrittenRows) -> bool:
+def _is_written(node: exp.Expr, rows: WrittenRows) -> bool:
+    return any(rows.column(column) is not None for column in node.find_all(exp.Column))
+
+
+def _values_of(node: exp.Expr, rows: WrittenRows) -> list[Constant] | None:
+    """Returns what an expression of the written columns is for each of the rows; None where that
+    is not known."""
+    if not _is_written(node, rows):
+        return None
+    values = [constant_of(rows.at(node, row)) for row in rows.rows]
+    return None if None in values else [value for value in values if value is not None]
+
+
+def _do_not_overlap(pair: dict[bool, tuple[list[Constant], bool]]) -> bool:
     (low, open_low), (high, open_high) = pair[True], pair[False]
-    spans = []
-    for row in rows.rows:
-        try:
-            low_end, high_end = (float(_bare(row[x]).sql("duckdb")) for x in (low, high))
-            spans.append((low_end, high_end))
-        except ValueError:
-            return False
+    if any(isinstance(value, str) for value in (*low, *high)):
+        return False
+    moments = [isinstance(value, dt.date) for value in (*low, *high)]
+    if len({*moments}) > 1:
+        return False
+    spans = sorted(zip(map(_on_a_line, low), map(_on_a_line, high), strict=True))
     strict = open_low or open_high
-    pairs = itertools.pairwise(sorted(spans))
-    return all(a[1] <= b[0] if strict else a[1] < b[0] for a, b in pairs)
+    return all(a[1] <= b[0] if strict else a[1] < b[0] for a, b in itertools.pairwise(spans))
+
+
+def _on_a_line(value: Constant) -> Any:
+    """Returns a date as the moment at which it begins; others as they are."""
+    if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
+        return dt.datetime.combine(value, dt.time())
+    return value
 
 
 def _sides(test: exp.Expr) -> Iterator[tuple[exp.Expr, exp.Expr]]:
     if type(test) in (exp.EQ, *_LESS, *_MORE):
         yield test.this, test.expression
         yield test.expression, test.this
-
-
-def _is_day(node: exp.Expr) -> bool:
-    return isinstance(node, exp.Cast) and node.to.this is exp.DType.DATE
-
-
-def _bare(value: exp.Expr) -> exp.Expr:
-    """Returns a whole number without its cast, as `range` gives it."""
-    is_cast = isinstance(value, exp.Cast) and value.to.this in exp.DataType.INTEGER_TYPES
-    return value.this if is_cast else value
-
-
-def _comparable(value: exp.Expr) -> int | str | dt.date | None:
-    """Returns a whole number, a day, or a text as any collation may see it; None of all other
-    values: what is equal to them is not told by how they are written."""
-    if _is_day(value) and isinstance(value.this, exp.Literal):
-        try:
-            return dt.date.fromisoformat(value.this.name)
-        except ValueError:
-            return None
-    value = _bare(value)
-    sign, literal = (-1, value.this) if isinstance(value, exp.Neg) else (1, value)
-    if not isinstance(literal, exp.Literal):
-        return None
-    if literal.is_string:
-        return literal.name.casefold()
-    return sign * int(literal.name) if literal.name.isdecimal() else None

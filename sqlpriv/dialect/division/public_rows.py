@@ -94,12 +94,13 @@ def _write_recursive(with_: exp.With, tables: StoredTables) -> None:
     body = select and next(part for part in select.iter_expressions() if part is not with_)
     if body is None:
         return
+    written: exp.Values | None = None
     for cte in with_.expressions:
         union, name = cte.this, bare_name(cte)
+        if all(bare_name(table) != name for table in union.find_all(exp.Table)):
+            continue
         if not isinstance(union, exp.SetOperation):
-            continue
-        if all(bare_name(table) != name for table in union.right.find_all(exp.Table)):
-            continue
+            return
         query = exp.select("*").from_(exp.to_table(name)).limit(MOST + 1)
         answer = None if tables.reads_private(union) else _public_answer(query, tables, body)
         written = None if answer is None else rows_as_values(*answer)
@@ -108,7 +109,7 @@ def _write_recursive(with_: exp.With, tables: StoredTables) -> None:
         columns = [exp.to_identifier(column, quoted=True) for column in answer[0]]
         cte.set("alias", exp.TableAlias(this=cte.args["alias"].this, columns=columns))
         cte.set("this", written)
-    with_.set("recursive", False)
+    with_.set("recursive", written is None)
 
 
 def _reads_tables(query: exp.Expr, inside: frozenset[int] = frozenset()) -> bool:

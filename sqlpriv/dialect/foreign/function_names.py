@@ -76,7 +76,7 @@ _SAME_NAMES = {
     "oracle": """length ltrim rtrim variance=var_samp stddev=stddev_samp last_day instr=strpos
         ratio_to_report stats_mode=mode""",
     "sqlite": "length ltrim rtrim group_concat=string_agg",
-    "redshift": "nvl=coalesce getdate=now last_day len=length",
+    "redshift": "nvl=coalesce getdate=now last_day len=length ratio_to_report",
     "databricks": "nvl=coalesce",
 }
 """Dialect → functions that take the same arguments in the same order, with DuckDB's name behind =

@@ -9,7 +9,7 @@ from sqlglot import exp
 from sqlpriv.dialect.foreign import function_names as names
 from sqlpriv.dialect.foreign.same_patterns import sets_in_like
 from sqlpriv.dialect.foreign.same_types import write_conversion
-from sqlpriv.dialect.foreign.text_casts import CONVERSIONS, write_text_cast
+from sqlpriv.dialect.foreign.text_casts import CONVERSIONS, joined_number, write_text_cast
 from sqlpriv.dialect.foreign.tree_rewriter import TreeRewriter
 from sqlpriv.dialect.foreign.value_kinds import LOOSE, NUMERIC, is_fractional, is_whole
 from sqlpriv.dialect.foreign.writers.moment_writers import UNITS, interval_of, unit_word
@@ -250,6 +250,8 @@ def write_call(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     ):
         number = exp.DataType(this=exp.DType.INT)  # true is 1
         arguments = [exp.Cast(this=exp.Paren(this=arguments[0]), to=number), *arguments[1:]]
+    if name in ("concat", "concat_ws"):
+        arguments = [joined_number(rewriter, x) for x in arguments]
     if name in rewriter.functions:
         replacement = rewriter.functions[name](arguments)
         if replacement is None and (name, rewriter.dialect) == ("round", "postgres"):

@@ -6,6 +6,7 @@ import re
 
 from sqlglot import exp
 
+from sqlpriv.dialect.foreign.text_casts import joined_number
 from sqlpriv.dialect.foreign.tree_rewriter import TreeRewriter
 from sqlpriv.dialect.foreign.value_kinds import (
     LOOSE,
@@ -193,6 +194,7 @@ def write_concatenation(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
         part = node.args[name]
         if not isinstance(part, _TIGHT | exp.DPipe | exp.Case):
             raise rewriter.refuse(part, "dialects group || in different ways", "write parentheses")
+        node.set(name, joined_number(rewriter, part))
     node.set("safe", None)
     if rewriter.dialect == "oracle":
         return duckdb_call(

@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from sqlpriv.dialect.foreign.value_kinds import MAYBE_WHOLE, WHOLE_TYPES, dtype, is_whole
+from sqlpriv.dialect.foreign.value_kinds import (
+    MAYBE_WHOLE,
+    WHOLE_TYPES,
+    dtype,
+    is_fractional,
+    is_whole,
+)
 from sqlpriv.dialect.foreign.writers.function_writers import Arguments, Writer, is_number
 from sqlpriv.dialect.marks import duckdb_call, function_name
 from sqlpriv.statements.keywords import SAME_TEXT
@@ -39,6 +45,8 @@ _LETTERS = {"%Y": 4, "%b": 3}
 """How many letters a directive writes; all others write 2."""
 _WITH_CLOCK = 17
 """Letters of a day and a time of day: a DATE has no time to write."""
+_ROUNDED = {"floor", "ceil", "ceiling", "round"}
+_WRITTEN = "dialects write numbers and dates as texts in different ways"
 CONVERSIONS = ("convert", "try_convert")
 """SQL Server's functions whose first argument is a type."""
 
@@ -50,15 +58,41 @@ def write_text_cast(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
         Refused: Of a noised number that may have a point.
     """
     arg = node.this
-    is_plain = is_whole(arg) or dtype(arg) is exp.DType.DATE
-    if is_plain or (isinstance(arg, exp.Literal) and arg.is_string):
+    if is_whole(arg):
+        node.set("this", _without_point(rewriter, arg))
+        return node
+    if dtype(arg) is exp.DType.DATE or (isinstance(arg, exp.Literal) and arg.is_string):
         return node
     calls = {function_name(call) for call in arg.find_all(exp.Anonymous)}
     if calls & {"avg", *MAYBE_WHOLE} or arg.find(exp.Subquery, exp.Window) is not None:
-        raise rewriter.refuse(
-            node, "dialects write numbers and dates as texts in different ways", "leave it out"
-        )
+        raise rewriter.refuse(node, _WRITTEN, "leave it out")
     return duckdb_call(SAME_TEXT, arg)
+
+
+def _without_point(rewriter: TreeRewriter, number: exp.Expr) -> exp.Expr:
+    """Returns a whole number as it is written without a point: FLOOR(x) is a DOUBLE in DuckDB, as
+    in trino and sqlite alone."""
+    calls = {function_name(call) for call in number.find_all(exp.Anonymous)}
+    if rewriter.dialect in ("trino", "sqlite") or not calls & _ROUNDED:
+        return number
+    return exp.cast(number, "BIGINT")
+
+
+def joined_number(rewriter: TreeRewriter, value: exp.Expr) -> exp.Expr:
+    """Returns a value that is joined to texts, a whole number without a point.
+
+    Raises:
+        Refused: It is a number that has one.
+    """
+    if isinstance(value, exp.Literal):
+        return value
+    if is_whole(value):
+        return _without_point(rewriter, value)
+    inside = value.unnest()
+    is_rounded = function_name(inside) == "round" and len(inside.expressions) > 1
+    if is_rounded or is_fractional(value, rewriter.dialect):
+        raise rewriter.refuse(value, _WRITTEN, "leave the text out, or cut the number off")
+    return value
 
 
 def write_listed_text(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:

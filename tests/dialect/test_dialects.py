@@ -141,6 +141,11 @@ REFUSED = [
     ("bigquery", "SELECT DATE_TRUNC(a, BARE_WEEK) FROM t", "date_trunc with", (1, 8)),
     ("redshift", "SELECT TIME_BUCKET('15 minutes', a) FROM t", "function time_bucket", (1, 8)),
     ("postgres", "SELECT to_date('2024 2024', 'YYYY YYYY') FROM t", "to_date with", (1, 8)),
+    ("trino", "SELECT CAST(floor(a / 10) AS varchar) FROM t", "write numbers", (1, 13)),
+    ("sqlite", "SELECT (floor(a) + 1) || 's' FROM t", "write numbers", (1, 9)),
+    ("mysql", "SELECT CONCAT(ROUND(AVG(a), 1), '%') FROM t", "write numbers", (1, 15)),
+    ("postgres", "SELECT AVG(a) || ' years' FROM t", "write numbers", (1, 8)),
+    ("bigquery", "SELECT FORMAT('%.2f', a) FROM t", "format with", (1, 8)),
 ]
 
 

@@ -237,7 +237,7 @@ def test_whole_numbers_over_keys_and_counts_keep_their_type(session: Session) ->
         "SELECT year // 10 AS d, COUNT(*) // 10 AS n, MAX(year) AS m, AVG(year) AS a "
         "FROM people GROUP BY year"
     ).table
-    assert [str(field.type) for field in table.schema] == ["int64", "int64", "int32", "double"]
+    assert [str(field.type) for field in table.schema] == ["int32", "int64", "int32", "double"]
 
 
 def test_a_mean_of_its_own_key_costs_nothing_more(session: Session) -> None:

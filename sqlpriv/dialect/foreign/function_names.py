@@ -119,6 +119,7 @@ _WRITTEN: dict[str, _Writers] = {
         ),
         "parse_date": day_of_text("bigquery", format_first=True),
         "range_bucket": writers.bucket_between,
+        "format": writers.print_call,
     },
     "snowflake": {
         **(_LEAST | _PADDING),
@@ -168,6 +169,7 @@ _WRITTEN: dict[str, _Writers] = {
         "concat": writers.joined_texts,
         "date_format": moment_format("mysql"),
         "format_datetime": moment_format("spark"),
+        "format": writers.print_call,
         "listagg": writers.joined_list,
         **_pattern_calls("trino", "regexp_extract"),
     },

@@ -70,11 +70,16 @@ def write_text_cast(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
 
 
 def _without_point(rewriter: TreeRewriter, number: exp.Expr) -> exp.Expr:
-    """Returns a whole number as it is written without a point: FLOOR(x) is a DOUBLE in DuckDB, as
-    in trino and sqlite alone."""
-    calls = {function_name(call) for call in number.find_all(exp.Anonymous)}
-    if rewriter.dialect in ("trino", "sqlite") or not calls & _ROUNDED:
+    """Returns a whole number as it is written without a point: FLOOR(x) is a DOUBLE in DuckDB.
+
+    Raises:
+        Refused: FLOOR(x) is of the type of x in this dialect, and has a point if x has one.
+    """
+    outside_of_casts = number.walk(prune=lambda part: isinstance(part, exp.Cast))
+    if not {*map(function_name, outside_of_casts)} & _ROUNDED:
         return number
+    if rewriter.dialect in ("trino", "sqlite"):
+        raise rewriter.refuse(number, _WRITTEN, "write CAST(CAST(x AS BIGINT) AS VARCHAR)")
     return exp.cast(number, "BIGINT")
 
 

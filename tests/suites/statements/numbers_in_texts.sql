@@ -59,3 +59,19 @@ SELECT COUNT(*) / SUM(COUNT(*)) OVER () FROM stays GROUP BY ward;
 SELECT FLOOR(age, -1) AS decade, COUNT(*) FROM people GROUP BY 1
 -- plain
 SELECT age // 10 * 10 AS decade, COUNT(*) FROM people GROUP BY 1;
+-- bigquery
+SELECT FORMAT('%d-%d', DIV(age, 10) * 10, DIV(age, 10) * 10 + 9) AS b, COUNT(*) FROM people GROUP BY b
+-- plain
+SELECT (age // 10 * 10) || '-' || (age // 10 * 10 + 9) AS b, COUNT(*) FROM people GROUP BY b;
+-- trino
+SELECT format('%d-%s', age / 10 * 10, sex) AS b, count(*) AS n FROM people GROUP BY 1
+-- plain
+SELECT (age // 10 * 10) || '-' || sex AS b, COUNT(*) AS n FROM people GROUP BY 1;
+-- bigquery
+SELECT FORMAT('%s: %d', sex, COUNT(*)) AS b FROM people GROUP BY sex
+-- plain
+SELECT sex || ': ' || COUNT(*) AS b FROM people GROUP BY sex;
+-- trino
+SELECT CAST(CAST(floor(age / 10) AS bigint) AS varchar) AS b, count(*) AS n FROM people GROUP BY 1
+-- plain
+SELECT (age // 10)::VARCHAR AS b, COUNT(*) AS n FROM people GROUP BY 1;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 from sqlglot import exp
@@ -65,6 +66,14 @@ def joined_texts(args: Arguments) -> exp.Expr | None:
     for arg in args[1:]:
         joined = exp.DPipe(this=joined, expression=parenthesize(arg))
     return exp.Paren(this=joined)
+
+
+def print_call(args: Arguments) -> exp.Expr | None:
+    """FORMAT of whole numbers and texts, `'%d-%s'`, which is DuckDB's printf."""
+    pattern = args[0] if args else None
+    if not isinstance(pattern, exp.Literal) or not re.fullmatch(r"([^%]|%[%ds])*", pattern.name):
+        return None
+    return duckdb_call("printf", *args)
 
 
 def bucket_between(args: Arguments) -> exp.Expr | None:

@@ -215,9 +215,9 @@ SELECT COUNT(*) AS n FROM people WHERE born > 1990 STRATIFY BY sex;
 --   Hint: write DATE '2020-12-31'
 
 -- a time of day beside a date
-SELECT COUNT(*) AS n FROM people WHERE born > '1990-01-01 12:00:00' STRATIFY BY sex;
+SELECT COUNT(*) AS n FROM people WHERE born IN (TIMESTAMP '1990-01-01 12:00:00') STRATIFY BY sex;
 -- error
---   line 1, column 47: a DATE column is compared with a time of day
+--   line 1, column 49: a DATE column is compared with a time of day
 --   Hint: write the date alone
 
 -- columns of two types

@@ -63,7 +63,8 @@ def coerce_literal(node: Literal, target: Type) -> a.Lit:
     """Returns the literal as a value of `target`.
 
     A whole number written 3.0 fits an INTEGER, other reals stay REAL (numbers compare with
-    numbers); ISO text fits a DATE or a TIMESTAMP; a date beside a TIMESTAMP is its midnight.
+    numbers); ISO text fits a TIMESTAMP, and its date alone a DATE; a date beside a TIMESTAMP is
+    its midnight.
 
     Raises:
         Refused: The literal cannot be read as `target`.
@@ -161,6 +162,8 @@ def _read_moment(node: Literal, target: Type) -> dt.date | dt.datetime:
             value = dt.datetime.fromisoformat(value.strip())
         except ValueError:
             raise refuse(node, f"{_literal_text(value)} is not a date", _advice(target)) from None
+        if target is Type.DATE:  # DuckDB and PostgreSQL drop the time of a text, and its zone
+            return value.date()
     if isinstance(value, dt.datetime) and value.tzinfo is not None:
         value = value.astimezone(dt.UTC).replace(tzinfo=None)  # as DuckDB casts it
     elif isinstance(value, dt.date) and not isinstance(value, dt.datetime):

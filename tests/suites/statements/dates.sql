@@ -19,3 +19,6 @@ SELECT AVG(day - DATE '2022-12-31') AS a FROM stays;
 SELECT extract(quarter FROM day) AS q, COUNT(*) AS n FROM stays GROUP BY q HAVING n > 0;
 SELECT strftime(date_trunc('month', arrived), '%Y-%m-%d %H:%M:%S.%g') AS m, COUNT(*) AS n FROM stays GROUP BY m HAVING n > 0;
 SELECT strftime(date_trunc('quarter', arrived), '%m %f') AS m, COUNT(*) AS n FROM stays GROUP BY m HAVING n > 0;
+SELECT COUNT(*) AS n FROM stays WHERE day BETWEEN '2023-01-05T06:30:00.123Z' AND '2023-02-01 23:59:59';
+SELECT COUNT(*) AS n FROM stays WHERE day > '2023-01-10T19:00:00-05:00';
+SELECT COUNT(*) AS n FROM stays WHERE day IN ('2023-01-10 05:00', '2023-02-03T00:00:00+02:00');

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from rich.cells import cell_len
 
 from sqlpriv import errors
+from sqlpriv.interfaces.display.values import escape_controls
 from sqlpriv.statements.keywords import RESERVED
 
 LINE = 72
@@ -69,7 +70,7 @@ def explain_error(error: errors.Error, sql: str = "", first_line: int = 1) -> st
         hint = hint or _reserved_word_hint(message) or _next_step(error) or _show_hint(sql)
     if hint and "\nHint:" not in message:
         parts.append(f"Hint: {hint}")
-    return "\n".join(parts)
+    return escape_controls("\n".join(parts))
 
 
 def _title(error: errors.Error) -> str:

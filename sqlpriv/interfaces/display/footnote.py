@@ -8,7 +8,7 @@ from typing import TextIO
 
 from rich.console import Console
 
-from sqlpriv.interfaces.display.values import format_value
+from sqlpriv.interfaces.display.values import escape_controls, format_value
 from sqlpriv.session.session import Result
 
 ALL = "(all)"
@@ -50,7 +50,7 @@ def footnote(result: Result, limit: int | None = None, width: int | None = None)
     cost. A statement without rows has its message first.
     """
     if result.table is None:
-        first, *notes = result.message.split("\n")
+        first, *notes = escape_controls(result.message).split("\n")
         if result.price is not None and not notes:
             return _paragraph(f"{first} · {cost(result)}", width)
         under = [cost(result)] if result.price is not None else []

@@ -15,6 +15,7 @@ from sqlpriv.interfaces.display.footnote import cell_text, half_width
 from sqlpriv.interfaces.display.html import html_table
 from sqlpriv.interfaces.display.values import (
     batches,
+    escape_controls,
     numeric,
     plain,
     rows,
@@ -100,7 +101,7 @@ def _escape_cell(cell: str) -> str:
 
 def _write_vertical(result: Result, table: pa.Table, out: TextIO) -> None:
     """Writes a line for each value, rows parted by their number."""
-    names = table.column_names
+    names = [*map(escape_controls, table.column_names)]
     width = max(map(cell_len, names), default=0)
     for number, row in enumerate(rows_as_text(result, table), 1):
         out.write(f"─[ row {number} ]{'─' * width}\n")

@@ -12,7 +12,12 @@ from rich.console import Console
 from rich.text import Text
 
 from sqlpriv.interfaces.display.footnote import cell_text, half_width
-from sqlpriv.interfaces.display.values import numeric, rows, shown_half_width
+from sqlpriv.interfaces.display.values import (
+    escape_controls,
+    numeric,
+    rows,
+    shown_half_width,
+)
 from sqlpriv.session.session import Result
 
 PIPE_WIDTH = 100_000
@@ -196,7 +201,7 @@ def _pieces(column: TextColumn, cell: str, error: str, style: str = "") -> Itera
 
 def _one_line(text: str, longest: int) -> str:
     """Text as a table has it; the other formats have it whole."""
-    line = text.replace("\n", "\\n")
+    line = escape_controls(text).replace("\n", "\\n").replace("\t", "\\t")
     return line if _size(line) <= longest else f"{set_cell_size(line, longest - 1)}…"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from decimal import Decimal
@@ -30,6 +31,8 @@ _NAMES = {
     pa.date64(): "DATE",
     pa.null(): "INTEGER",  # what DuckDB calls the type of a bare NULL
 }
+
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
 def type_name(kind: pa.DataType) -> str:
@@ -139,6 +142,19 @@ def numeric(kind: pa.DataType) -> bool:
     )
 
 
+def escape_controls(text: str) -> str:
+    r"""Returns text in which no character commands a terminal; newlines and tabs stay.
+
+    Analysts choose names and texts that an owner's terminal shows, as SHOW PRIVACY RELEASES does.
+    Raw, an escape sequence clears the screen, changes what stands there, or fills the clipboard,
+    and a sign that turns the direction of writing shows a statement in another order.
+
+    >>> escape_controls("a\x1b[2J\u202eb\n")
+    'a\\x1b[2J\\u202eb\n'
+    """
+    return _CONTROLS.sub(lambda sign: sign[0].encode("unicode_escape").decode(), text)
+
+
 def format_value(value: Any, half_width: float | None = None) -> str:
     """Returns a value as people read it, no finer than its half-width warrants.
 
@@ -165,7 +181,7 @@ def format_value(value: Any, half_width: float | None = None) -> str:
         case dt.datetime():
             return value.isoformat(sep=" ")
         case str():
-            return value
+            return escape_controls(value)
         case _:
             return str(value)
 

@@ -14,7 +14,9 @@ import pytest
 from rich.console import Console
 from support.scripted_session import NOISED, done, exact
 
+from sqlpriv.errors import Refused
 from sqlpriv.interfaces.display import formats, html, table
+from sqlpriv.interfaces.display.error_caret import explain_error
 from sqlpriv.interfaces.display.footnote import cost, footnote
 from sqlpriv.kernel.terms.budget import Rho
 from sqlpriv.plan.explanation.explain import SCHEMA
@@ -268,3 +270,16 @@ def test_an_explained_price_leaves_the_engines_sql_to_the_other_forms():
 def test_a_plan_of_the_engine_keeps_its_lines():
     plan = exact(explain_key=["physical_plan"], explain_value=["╭──╮\n╰──╯\n"])
     assert printed(plan).splitlines()[:2] == ["╭──╮", "╰──╯"]
+
+
+@pytest.mark.parametrize("form", ["table", "vertical"])
+def test_what_analysts_write_commands_no_terminal(form):
+    """SHOW PRIVACY RELEASES shows their statements, and SHOW TABLES their tables, to an owner."""
+    written_by_them = "a\x1b[2J\x1b]0;owned\x07\u009b2J\u202eb"
+    result = exact(**{written_by_them: [written_by_them]})
+    shown = printed(result) if form == "table" else written(result, form)
+    signs = {*"\x1b\x07\u009b\u202e"}
+    assert not signs & {*shown}
+    assert not signs & {*footnote(Result(message=written_by_them))}
+    assert not signs & {*explain_error(Refused(f"there is no table {written_by_them}"))}
+    assert r"a\x1b[2J" in shown

@@ -87,10 +87,10 @@ def ledger() -> None:
     help="The database (a password comes from $PGPASSWORD or ~/.pgpass), or the word file.",
 )
 def move(vault: Path, place: str) -> None:
-    """Move VAULT's ledger into PostgreSQL, for several servers, or back into a file.
+    """Move VAULT's ledger into PostgreSQL or back.
 
-    Servers on many machines have one budget then. The ledger file is closed for good and kept
-    as .ledger.moved; in its place a pointer names the database. A server's users move along:
+    Several servers on many machines have one budget then. The ledger file is closed for good and
+    kept as .ledger.moved; in its place a pointer names the database. A server's users move along:
     all servers know the same ones. Copies of the vault on other machines: `sqlpriv serve VAULT
     --ledger URL`.
 

@@ -12,14 +12,17 @@ import pytest
 from support.templates import vault_of
 
 from sqlpriv.errors import Refused
+from sqlpriv.plan.expressions.facts import finite_values
+from sqlpriv.plan.expressions.facts.expression_size import MOST_TERMS
 from sqlpriv.session.session import Session
 
 ROWS = """
-CREATE TABLE sales AS SELECT i AS id, i % 5 AS qty FROM range(600) AS r (i);
+CREATE TABLE sales AS SELECT i AS id, i % 5 AS qty, i / 2 AS price FROM range(600) AS r (i);
 ALTER TABLE sales ADD PRIMARY KEY (id);
 ALTER TABLE sales ADD PRIVACY_KEY (id);
 ALTER TABLE sales SET PU;
 ALTER TABLE sales ALTER COLUMN qty SET PRIVACY DOMAIN BETWEEN (0, 4);
+ALTER TABLE sales ALTER COLUMN price SET PRIVACY DOMAIN BETWEEN (0, 1e6);
 ALTER TABLE sales SET PRIVACY BUDGET (epsilon = 100000, delta = 1e-9);
 CREATE TABLE towns AS SELECT i AS town FROM range(3) AS r (i);
 ALTER TABLE towns SET PUBLIC;
@@ -60,3 +63,44 @@ def test_written_rows_that_multiply_one_another_are_not_written_out(
     with pytest.raises(Refused, match="several of the rows that are written here"):
         session.execute(f"SELECT COUNT(*) FROM sales {joins}")
     assert session.execute("SHOW PRIVACY BUDGET").table.to_pylist() == spent
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "CASE {x} WHEN 1 THEN 2 WHEN 3 THEN 4 WHEN 5 THEN 6 ELSE 7 END",
+        "coalesce(nullif({x}, 1), 2)",
+    ],
+)
+def test_expressions_that_are_written_several_times_are_bound_once(
+    session: Session, form: str
+) -> None:
+    """CASE x WHEN writes x once for each value: twenty are 3^20 comparisons, which would not end.
+    They are refused as soon as they are more than an engine should be given."""
+    x = "price"
+    for _ in range(20):
+        x = form.format(x=x)
+    spent = session.execute("SHOW PRIVACY BUDGET").table.to_pylist()
+    with pytest.raises(Refused, match=f"more than {MOST_TERMS:,} terms"):
+        session.execute(f"SELECT COUNT(*) FROM sales WHERE {x} > 3")
+    assert session.execute("SHOW PRIVACY BUDGET").table.to_pylist() == spent
+
+
+def test_lists_of_values_are_computed_once_for_each_expression(session: Session) -> None:
+    """Eight outputs that double one another hold 2^8 sums, whose lists were computed one by one.
+    At epsilon 100 a count is wrong by 1 with a probability below e^-99."""
+    before = finite_values.list_values.cache_info().misses
+    outputs = ", ".join(f"a{i - 1} + a{i - 1} AS a{i}" for i in range(1, 9))
+    asked = f"SELECT qty AS a0, {outputs}, COUNT(*) AS n FROM sales WHERE a8 > 256 GROUP BY ALL"
+    answer = session.execute(asked).table.to_pydict()
+    assert (answer["a8"], answer["n"]) == ([512, 768, 1024], [120] * 3)
+    assert finite_values.list_values.cache_info().misses - before < 50
+
+
+def test_whole_numbers_beyond_a_double_have_no_ends(session: Session) -> None:
+    """Their ends were computed, and an internal error was told."""
+    power = "id"
+    for _ in range(8):
+        power = f"({power}) * ({power})"
+    with pytest.raises(Refused, match="bounds"):
+        session.execute(f"SELECT SUM({power.replace('id', '(qty + 500000000000)')}) FROM sales")

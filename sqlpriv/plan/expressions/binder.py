@@ -24,6 +24,7 @@ from sqlpriv.plan.expressions.facts.conditions import (
     flatten,
     identities,
 )
+from sqlpriv.plan.expressions.facts.expression_size import MOST_TERMS, count_terms
 from sqlpriv.plan.expressions.facts.inference import infer_shape
 from sqlpriv.plan.expressions.facts.presence import is_present
 from sqlpriv.plan.expressions.facts.value_facts import (
@@ -75,6 +76,8 @@ class Binder:
         unread: Columns of types that row expressions do not have, lower case → DuckDB's type.
         infinite: Columns of queries in FROM, lower case → what they are, with quotients by zero.
         tried: What became of expressions that were to be evaluated over lists.
+        bound: What expressions are bound as, by the ids of their nodes: CASE x WHEN compares one
+            node with each of its values, and nine in one another were bound 3^9 times.
     """
 
     table: str
@@ -95,6 +98,7 @@ class Binder:
     tried: dict[t.Node, tuple[a.Expr, bool] | None] = field(
         default_factory=dict, init=False, compare=False
     )
+    bound: dict[int, tuple[t.Node, a.Expr]] = field(default_factory=dict, init=False, compare=False)
 
     @classmethod
     def of(cls, contract: TableContract, alias: str = "") -> Binder:
@@ -170,8 +174,14 @@ class Binder:
         """Returns the row expression, checked: it is total and of one type.
 
         Raises:
-            Refused: An unknown name, an unknown function, mixed types, or a possible overflow.
+            Refused: An unknown name, an unknown function, mixed types, a possible overflow, or more
+                than `MOST_TERMS` written out.
         """
+        if id(node) not in self.bound:
+            self.bound[id(node)] = node, self._bind_and_check(node)
+        return self.bound[id(node)][1]
+
+    def _bind_and_check(self, node: t.Node) -> a.Expr:
         try:
             expr = self._bind_node(node)
             shape = self.shape(node, expr)
@@ -186,6 +196,10 @@ class Binder:
                 self.evaluated.add(expr)
             return expr
         self._check_order(node, expr)
+        if isinstance(expr, a.Case) and count_terms(expr) > MOST_TERMS:
+            message = f"this CASE, or what stands for one, is more than {MOST_TERMS:,} terms"
+            hint = "x stands in CASE x WHEN once for each value, and in nullif(x, y) twice"
+            raise refuse(node, message, hint)
         return _exact_decimal(expr, shape)
 
     def _check_order(self, node: t.Node, expr: a.Expr) -> None:

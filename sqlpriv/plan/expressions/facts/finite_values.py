@@ -9,13 +9,17 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from sqlpriv.kernel.terms.contract import Type
 from sqlpriv.plan.expressions.facts.value_facts import MAX_LEVELS, Shape
 
 MOST_EVALUATED = 10_000
-"""Values are computed one by one, 1 µs each, each time that a shape is asked for."""
+"""Values are computed one by one, 1 µs each."""
+_KEPT = 64
+"""Lists that are kept: planning asks for the shape of an expression again for each that holds it,
+so that nine outputs that double one another took 12 s."""
 _NUMBERS = (Type.INTEGER, Type.REAL)
 
 
@@ -38,11 +42,13 @@ def with_results_listed(op: str, args: Sequence[Shape], result: Shape) -> Shape:
     if result.type not in _NUMBERS or any(arg.type not in _NUMBERS for arg in args):
         return result
     if all(arg.values is not None for arg in args):
-        return _with_values(op, args, result)
+        return list_values(op, tuple(args), result)
     return _grid(op, args, result)
 
 
-def _with_values(op: str, args: Sequence[Shape], result: Shape) -> Shape:
+@lru_cache(_KEPT)
+def list_values(op: str, args: tuple[Shape, ...], result: Shape) -> Shape:
+    """Returns the shape with the values of an operation on listed ones, if these are few."""
     lists = [_numbers(arg) for arg in args]
     compute = _compute(op, args)
     if compute is None or math.prod(map(len, lists)) > MOST_EVALUATED:

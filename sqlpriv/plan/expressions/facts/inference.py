@@ -31,24 +31,30 @@ from sqlpriv.plan.expressions.facts.value_facts import (
 from sqlpriv.system.count_text import count_text
 
 
-def infer_shape(expr: a.Expr, scope: Mapping[str, Shape]) -> Shape:
+def infer_shape(
+    expr: a.Expr, scope: Mapping[str, Shape], of_parts: dict[int, Shape] | None = None
+) -> Shape:
     """Returns what is publicly known of a row expression's values.
 
     Args:
         expr: In the kernel's algebra.
         scope: Column, lower case → what is known of its values.
+        of_parts: Of parts of a whole by their ids: coalesce(nullif(…, 0), 1) in one another share
+            theirs, and twelve of them would be looked at 3^12 times.
 
     Raises:
         Refused: A column is not in the scope, or types do not fit. The refusal has no line and
             column: only the caller knows where the expression stands in the text.
     """
-    shape = _infer(expr, scope)
-    if not shape.stored or isinstance(expr, a.Col):
-        return shape
-    return replace(shape, stored="")
+    of_parts = {} if of_parts is None else of_parts
+    if id(expr) not in of_parts:
+        shape = _infer(expr, scope, of_parts)
+        is_stored = bool(shape.stored) and isinstance(expr, a.Col)
+        of_parts[id(expr)] = shape if is_stored or not shape.stored else replace(shape, stored="")
+    return of_parts[id(expr)]
 
 
-def _infer(expr: a.Expr, scope: Mapping[str, Shape]) -> Shape:
+def _infer(expr: a.Expr, scope: Mapping[str, Shape], of_parts: dict[int, Shape]) -> Shape:
     match expr:
         case a.Col(name):
             if name.lower() not in scope:
@@ -57,31 +63,31 @@ def _infer(expr: a.Expr, scope: Mapping[str, Shape]) -> Shape:
         case a.Lit(value, type_):
             return literal_shape(value, type_)
         case a.Call("least" | "greatest", args) if args:
-            union = union_of([infer_shape(x, scope) for x in args])
+            union = union_of([infer_shape(x, scope, of_parts) for x in args])
             low, high, nullable = _clamp_ends(expr, scope)
             if low is None or high is None:
                 return Shape(union.type, nullable=nullable)
             return with_values_listed(Shape(union.type, low, high, nullable))
         case a.Call(op, args):
-            return _call(op, [infer_shape(x, scope) for x in args])
+            return _call(op, [infer_shape(x, scope, of_parts) for x in args])
         case a.In(arg, values):
-            shape = infer_shape(arg, scope)
+            shape = infer_shape(arg, scope, of_parts)
             _check_listed(shape, values)
             return boolean_shape(shape.nullable)
         case a.Case(whens, otherwise):
-            tested: dict[int, Shape] = {}  # a CASE over a list tests one expression many times
             for predicate, _ in whens:
                 if isinstance(predicate, a.In):
-                    if id(predicate.arg) not in tested:
-                        tested[id(predicate.arg)] = infer_shape(predicate.arg, scope)
-                    _check_listed(tested[id(predicate.arg)], predicate.values)
+                    _check_listed(infer_shape(predicate.arg, scope, of_parts), predicate.values)
                 else:
-                    _expect(infer_shape(predicate, scope), Type.BOOLEAN, "CASE WHEN")
+                    _expect(infer_shape(predicate, scope, of_parts), Type.BOOLEAN, "CASE WHEN")
             return union_of(
-                [*(infer_shape(then, scope) for _, then in whens), infer_shape(otherwise, scope)]
+                [
+                    *(infer_shape(then, scope, of_parts) for _, then in whens),
+                    infer_shape(otherwise, scope, of_parts),
+                ]
             )
         case a.Bin(arg, edges):
-            shape = infer_shape(arg, scope)
+            shape = infer_shape(arg, scope, of_parts)
             if list(edges) != sorted(set(edges)):
                 raise Refused("the edges of bins ascend")
             numeric = shape.type in (Type.INTEGER, Type.REAL)
@@ -93,13 +99,15 @@ def _infer(expr: a.Expr, scope: Mapping[str, Shape]) -> Shape:
                 ends = (bisect_right(edges, shape.lower), bisect_right(edges, shape.upper))
             return with_values_listed(Shape(Type.INTEGER, *ends, shape.nullable))
         case a.Like(arg, _, _, _):
-            return boolean_shape(_expect(infer_shape(arg, scope), Type.TEXT, "LIKE").nullable)
+            return boolean_shape(
+                _expect(infer_shape(arg, scope, of_parts), Type.TEXT, "LIKE").nullable
+            )
         case a.Substring(arg, _, _):
-            shape = _expect(infer_shape(arg, scope), Type.TEXT, "SUBSTRING")
+            shape = _expect(infer_shape(arg, scope, of_parts), Type.TEXT, "SUBSTRING")
             prefixes = shape.values and dict.fromkeys(_substring(v, expr) for v in shape.values)
             return replace(shape, values=tuple(prefixes) if prefixes else None, sql_type="")
         case a.Shift(arg, months, days, micros):
-            return dates.shifted_shape(infer_shape(arg, scope), months, days, micros)
+            return dates.shifted_shape(infer_shape(arg, scope, of_parts), months, days, micros)
         case a.Pick(_, numbers):
             return Shape(Type.REAL, min(numbers), max(numbers))
     raise Refused(f"{type(expr).__name__} is not a row expression")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -16,6 +17,9 @@ from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms.contract import Type
 from sqlpriv.kernel.terms.operations import MAX_SCALE
 from sqlpriv.plan.expressions.facts.value_facts import Shape
+
+MOST = sys.float_info.max
+"""The largest double, which is what values are computed in. Products of whole ends go beyond."""
 
 
 def _numbers(shapes: tuple[Shape, ...], operation: str) -> Type:
@@ -75,7 +79,7 @@ def arithmetic_shape(op: str, left: Shape, right: Shape) -> Shape:
         case _:
             raise Refused(f"the operator {op} is not for {type_} values")
     scale = decimal_scale(op, left, right) if type_ is Type.REAL else None
-    if not ends or not all(math.isfinite(end) for end in ends):
+    if not ends or not all(-MOST <= end <= MOST for end in ends):
         return Shape(type_, nullable=nullable, scale=scale)
     return Shape(type_, min(ends), max(ends), nullable, scale=scale)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from types import NoneType
 
 from sqlglot import exp
@@ -13,8 +14,11 @@ from sqlpriv.dialect.tokens import Kind
 from sqlpriv.errors import Refused
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.keywords import words
-from sqlpriv.statements.traverse import join_terms
+from sqlpriv.statements.traverse import join_terms, walk
 
+_MOST_WRITTEN_TWICE = 1_000
+"""Parts of a side of IS DISTINCT FROM, which stands twice in what is read: ten in one another would
+be 2^10."""
 _ENDS = "compare with its largest or smallest value: x > (SELECT MAX(y) FROM t)"
 
 
@@ -166,7 +170,15 @@ def row_among(lowering: NodeLowering, node: Glot, rows: list[Glot]) -> t.Node:
 
 
 def same_value(left: t.Node, right: t.Node) -> t.Node:
-    """Returns IS NOT DISTINCT FROM: as =, but NULL is a value that equals itself alone."""
+    """Returns IS NOT DISTINCT FROM: as =, but NULL is a value that equals itself alone.
+
+    Raises:
+        Refused: A side has more than `_MOST_WRITTEN_TWICE` parts.
+    """
+    for side in (left, right):
+        if sum(1 for _ in islice(walk(side), _MOST_WRITTEN_TWICE + 1)) > _MOST_WRITTEN_TWICE:
+            message = f"a side of IS DISTINCT FROM has more than {_MOST_WRITTEN_TWICE:,} parts"
+            raise Refused.at(side.pos, message, "write fewer of them in one another")
     both = _both(t.IsNull(left, pos=left.pos), t.IsNull(right, pos=left.pos))
     equal = t.Binary("=", left, right, left.pos)
     return t.FunctionCall("coalesce", (equal, both), pos=left.pos)

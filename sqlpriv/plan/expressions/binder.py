@@ -24,7 +24,11 @@ from sqlpriv.plan.expressions.facts.conditions import (
     flatten,
     identities,
 )
-from sqlpriv.plan.expressions.facts.expression_size import MOST_TERMS, count_terms
+from sqlpriv.plan.expressions.facts.expression_size import (
+    MOST_TERMS,
+    WRITTEN_OFTEN,
+    count_terms,
+)
 from sqlpriv.plan.expressions.facts.inference import infer_shape
 from sqlpriv.plan.expressions.facts.presence import is_present
 from sqlpriv.plan.expressions.facts.value_facts import (
@@ -185,8 +189,10 @@ class Binder:
         try:
             expr = self._bind_node(node)
             shape = self.shape(node, expr)
-        except Refused:
+        except Refused as refusal:
             if not isinstance(node, t.FunctionCall | t.Binary | t.Cast):
+                raise
+            if refusal.hint == WRITTEN_OFTEN:  # the engine would write it as often
                 raise
             listed = evaluate_over_lists(self, node)
             if listed is None:
@@ -198,8 +204,7 @@ class Binder:
         self._check_order(node, expr)
         if isinstance(expr, a.Case) and count_terms(expr) > MOST_TERMS:
             message = f"this CASE, or what stands for one, is more than {MOST_TERMS:,} terms"
-            hint = "x stands in CASE x WHEN once for each value, and in nullif(x, y) twice"
-            raise refuse(node, message, hint)
+            raise refuse(node, message, WRITTEN_OFTEN)
         return _exact_decimal(expr, shape)
 
     def _check_order(self, node: t.Node, expr: a.Expr) -> None:

@@ -7,6 +7,9 @@ from sqlpriv.plan.expressions.facts.conditions import parts_within
 MOST_TERMS = 20_000
 """Of one CASE. Nine CASE x WHEN of three values in one another are more."""
 
+WRITTEN_OFTEN = "x stands in CASE x WHEN once for each value, and in nullif(x, y) twice"
+"""What to say where there are more."""
+
 
 def count_terms(expr: object, sizes: dict[int, int] | None = None) -> int:
     """Returns how many operations, columns and literals the text of an expression holds; each as

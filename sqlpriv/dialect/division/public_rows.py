@@ -20,14 +20,13 @@ from sqlglot import exp
 
 from sqlpriv.dialect.common_tables import (
     bare_name,
-    common_table,
     query_in_from,
     sources_of,
     with_of_used,
 )
 from sqlpriv.dialect.division.row_sets import subquery_of
 from sqlpriv.dialect.division.terms.parts import NotDivisible, own_nodes, stored_tables
-from sqlpriv.dialect.division.terms.stored_tables import Rows, StoredTables
+from sqlpriv.dialect.division.terms.stored_tables import Rows, StoredTables, tables_read
 from sqlpriv.dialect.marks import duckdb_text, function_name
 from sqlpriv.statements.keywords import words
 from sqlpriv.system.row_order import in_one_order
@@ -78,7 +77,7 @@ def _write_source(source: exp.Expr, is_first_private: bool, tables: StoredTables
     first = query.args.get("from_") if query is not None else None
     if query is None or not source.alias_or_name:
         return
-    reads = first is None or query.is_star or _reads_tables(query)
+    reads = first is None or query.is_star or any(tables_read(query))
     if reads and not (is_first_private and _is_shaped(query)):
         return
     answer = _public_answer(query, tables)
@@ -110,17 +109,6 @@ def _write_recursive(with_: exp.With, tables: StoredTables) -> None:
         cte.set("alias", exp.TableAlias(this=cte.args["alias"].this, columns=columns))
         cte.set("this", written)
     with_.set("recursive", written is None)
-
-
-def _reads_tables(query: exp.Expr, inside: frozenset[int] = frozenset()) -> bool:
-    """Returns whether a query, or one of WITH that it reads, reads stored tables."""
-    for table in query.find_all(exp.Table):
-        cte = common_table(table)
-        if cte is None and isinstance(table.this, exp.Identifier):
-            return True
-        if cte is not None and id(cte) not in inside and _reads_tables(cte, inside | {id(cte)}):
-            return True
-    return False
 
 
 def _public_answer(

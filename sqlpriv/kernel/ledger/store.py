@@ -95,7 +95,7 @@ class Store(ABC):
     def close(self) -> None:
         """Closes the connection; the next transaction makes another one."""
         if self.db is not None:
-            self.db = self.db.close()
+            self.db = self.db.close()  # None, of either driver
 
     def execute(self, sql: str, values: Sequence[Any] = (), /) -> Any:
         """Runs one statement in the open transaction, `?` for its values; returns its cursor."""

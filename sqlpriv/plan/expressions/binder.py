@@ -190,9 +190,8 @@ class Binder:
             expr = self._bind_node(node)
             shape = self.shape(node, expr)
         except Refused as refusal:
-            if not isinstance(node, t.FunctionCall | t.Binary | t.Cast):
-                raise
-            if refusal.hint == WRITTEN_OFTEN:  # the engine would write it as often
+            may_be_listed = isinstance(node, t.FunctionCall | t.Binary | t.Cast)
+            if not may_be_listed or refusal.hint == WRITTEN_OFTEN:  # as often over lists
                 raise
             listed = evaluate_over_lists(self, node)
             if listed is None:

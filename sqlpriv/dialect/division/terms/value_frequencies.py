@@ -124,8 +124,8 @@ def _aggregate_of_counts(
 ) -> exp.Expr:
     """Returns the aggregate over the columns of the values and of their counts."""
     name = function_name(call)
-    template = _FIRST_ONES.get(name) if len(args) == 2 else _OF_COUNTS.get(name)
-    template = template or _OF_COUNTS.get(name)
+    templates = _OF_COUNTS | _FIRST_ONES if len(args) == 2 else _OF_COUNTS
+    template = templates.get(name)
     rest = [arg.name for arg in args[1:] if isinstance(arg, exp.Literal) and not arg.is_string]
     if template is not None and _distinct_part(call) is None:
         if len(args) != 1 + ("{0}" in template) or len(rest) != len(args) - 1:

@@ -75,6 +75,7 @@ WINDOWS, LATE_ROWS = "tests/session/test_windows.py", "tests/attacks/test_late_r
 GRANTS = "tests/session/test_grants.py"
 HOSTILE = "tests/interfaces/server/test_hostile.py"
 HELD = "tests/interfaces/server/test_held_memory.py"
+PG_SETTINGS = "tests/interfaces/server/postgresql/test_settings.py"
 PROTOCOL = "sqlpriv/interfaces/server/protocol/"
 SHARED_STATE = "sqlpriv/interfaces/server/shared/"
 PARTS = "tests/session/test_statements_in_parts.py"
@@ -3663,6 +3664,20 @@ MUTANTS = (
         "for batch in rows.to_batches(max_chunksize=1):",
         "whole = rows.to_pylist()\n    for batch in rows.to_batches(max_chunksize=1):",
         HELD,
+    ),
+    Mutant(
+        "a setting's name in quotes is run as statements",
+        "sqlpriv/interfaces/server/postgresql/statements/setting_statements.py",
+        "if not _WORD.fullmatch(name):",
+        "if not name:",
+        PG_SETTINGS,
+    ),
+    Mutant(
+        "a setting's value is run as statements",
+        "sqlpriv/interfaces/server/postgresql/statements/setting_statements.py",
+        "if value is not None and not _WORD.fullmatch(value):",
+        "if value is not None and not value:",
+        PG_SETTINGS,
     ),
     # --- prices of parts ---
     Mutant(

@@ -17,6 +17,7 @@ from sqlpriv.interfaces.server.endpoints.listen import Server
 from sqlpriv.interfaces.server.postgresql import pg_server
 from sqlpriv.interfaces.server.postgresql.encoding import wire
 from sqlpriv.interfaces.server.users import DENIED
+from sqlpriv.kernel.ledger.records import Ledger
 
 
 class Client:
@@ -55,9 +56,10 @@ class Client:
             data += part
         return data
 
-    def log_in(self, name, password, proof=None):
+    def log_in(self, name, password, proof=None, settings=""):
         """Speaks SCRAM; returns the message that ends it."""
-        startup = struct.pack("!i", wire.PROTOCOL) + f"user\0{name}\0database\0x\0\0".encode()
+        parameters = f"user\0{name}\0database\0x\0{settings}\0".encode()
+        startup = struct.pack("!i", wire.PROTOCOL) + parameters
         self.socket.sendall(struct.pack("!i", len(startup) + 4) + startup)
         assert self.read() == (b"R", struct.pack("!i", 10) + b"SCRAM-SHA-256\0\0")
         bare = "n=,r=abcdefghijklmnop"
@@ -95,6 +97,7 @@ def plain(declared, tmp_path):
             return client
 
         connect.tokens, connect.server = tokens, server
+        connect.ledger = tmp_path / "people.ledger"
         yield connect
 
 
@@ -242,6 +245,17 @@ def test_huge_messages_are_refused_before_they_are_read(plain):
         assert b"08P01" in messages[0][1]
         assert messages[-1] == (b"", b"")
     still_answers(plain)
+
+
+def test_a_setting_of_the_first_message_is_no_statement(plain):
+    """What follows a name was run, outside of the user's rules and the audit log."""
+    setting = "privacy_epsilon = 0.1; SELECT COUNT(*) FROM people --\0001"
+    with closing(plain(log_in=False)) as client, closing(Ledger(plain.ledger)) as ledger:
+        charges = ledger.account("people").charges
+        price = "privacy_epsilon\0000.1\0"
+        assert client.log_in("ada", plain.tokens["ada"], None, f"{price}{setting}\0")[0] == b"R"
+        assert [letter for letter, _ in client.until_ready()] == [b"R", b"E", b""]
+        assert ledger.account("people").charges == charges
 
 
 def test_half_open_connections_are_let_go_of(plain, monkeypatch):

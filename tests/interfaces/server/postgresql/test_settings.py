@@ -90,6 +90,28 @@ def test_nobody_becomes_another_user(run, text):
     assert run("SELECT current_user").fetchone() == ("ada",)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        'SET "privacy_epsilon = 0.1; SELECT COUNT(*) FROM people --" = 1',
+        'SET LOCAL "privacy_epsilon = 0.1; SELECT COUNT(*) FROM people --" = 1',
+        'RESET "privacy_epsilon; SELECT COUNT(*) FROM people"',
+        "SET privacy_epsilon = '\\''; SELECT COUNT(*) FROM people -- '",
+    ],
+)
+@pytest.mark.parametrize("dialect", ["postgres", "mysql"])
+def test_a_setting_is_no_statement(served, dialect, text):
+    """A name in quotes was run as statements, outside of the user's rules and the audit log."""
+    served.add_user("dash", only_asked_before=True, epsilon=0.1)
+    run = served.psycopg("dash").execute
+    run(f"SET privacy_dialect = {dialect}")
+    charges = served.account()
+    run("BEGIN")
+    with pytest.raises(psycopg.Error, match=r"no setting of that name|a name in one word"):
+        run(text)
+    assert served.account() == charges
+
+
 @pytest.mark.parametrize("text", ["SET ROLE NONE", "SET ROLE ada", "RESET ROLE"])
 def test_roles_of_ones_own(run, text):
     run(text)

@@ -40,6 +40,7 @@ _UTC = {
     "local",
 }
 _OTHER_ZONE = "times are in UTC here, whatever zone is SET"
+_WORD = re.compile(r"[A-Za-z0-9_.+-]*")
 _NOT_LOCAL = "SET LOCAL holds in a transaction, and none is open: nothing was set"
 
 
@@ -103,7 +104,13 @@ class SettingStatements:
         if scan.starts("SET", "LOCAL"):
             if self._before_local is None:
                 return StatementAnswer(tag=tag, notices=(_NOT_LOCAL,))
-            self._before_local.setdefault(name.lower(), self._value_of(name.lower()))
+            before = self._value_of(name.lower())
+            answer = self._assign(name, value, tag)
+            self._before_local.setdefault(name.lower(), before)  # what failed is not undone
+            return answer
+        return self._assign(name, value, tag)
+
+    def _assign(self, name: str, value: str | None, tag: str) -> StatementAnswer:
         if _is_of_privacy(name):
             self.set_privacy(name, value)
             return StatementAnswer(tag=tag)
@@ -138,9 +145,17 @@ class SettingStatements:
     def set_privacy(self, name: str, value: str | None) -> None:
         """Sets or resets a setting of the session.
 
+        The session reads a text, outside of the user's rules and of the audit log. So a name in
+        quotes, or a value, that holds more than a word would be run as statements of its own.
+
         Raises:
             Refused: There is none of that name, or the value is none.
+            SqlStateError: The name or the value is no word.
         """
+        if not _WORD.fullmatch(name):
+            raise SqlStateError("42704", "there is no setting of that name")
+        if value is not None and not _WORD.fullmatch(value):
+            raise SqlStateError("22023", "the value is a number, or a name in one word")
         if value is None:
             value = self._privacy_at_start.get(name.lower())
         if value is None and name.lower() == DIALECT:

@@ -3679,6 +3679,13 @@ MUTANTS = (
         "if value is not None and not value:",
         PG_SETTINGS,
     ),
+    Mutant(
+        "a statement that was cancelled before it began ends without an answer",
+        "sqlpriv/interfaces/server/running_statements.py",
+        "raise Cancelled(_GIVEN_UP)\n                    job.result",
+        "return\n                    job.result",
+        "tests/interfaces/server/test_running.py",
+    ),
     # --- prices of parts ---
     Mutant(
         "the first SELECT of a UNION has a price for itself alone",

@@ -243,8 +243,9 @@ class Runner:
                 job.running = True
                 begun = time.monotonic()
                 try:
-                    if not job.stopped.is_set():
-                        job.result = _run_and_settle(job.client.session, job.work, job.report)
+                    if job.stopped.is_set():  # after it had a place, and before it began
+                        raise Cancelled(_GIVEN_UP)
+                    job.result = _run_and_settle(job.client.session, job.work, job.report)
                 finally:
                     job.running = False
                     try:

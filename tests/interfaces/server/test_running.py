@@ -172,6 +172,21 @@ def test_who_runs_as_much_as_they_may_waits_in_line(client):
     assert work.outcomes == dict.fromkeys("abc", "answered")
 
 
+def test_what_is_cancelled_before_it_begins_is_told_so(client, monkeypatch):
+    """A statement that had its place already answered nothing at all, an internal error."""
+    runner = Runner(60, 1)
+
+    def start_late(work):
+        assert runner.cancel(client.user.id, b"a")
+        work()
+
+    monkeypatch.setattr(running_statements, "start_daemon", start_late)
+    with pytest.raises(Cancelled):
+        runner.run(client, lambda *_: 1, lambda: False, b"a")
+    assert client.session.done == []
+    assert runner.wait(5)
+
+
 def test_who_waits_in_line_can_be_cancelled(client):
     runner = Runner(60, 1)
     work = LongWork(runner, client)

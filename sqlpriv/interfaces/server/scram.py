@@ -1,6 +1,7 @@
 """SCRAM-SHA-256 (RFC 5802, RFC 7677), the server's side: the secret itself never travels.
 
-There is no channel binding: a client that requires it (`p=`) is refused.
+There is no channel binding: a client that requires it (`p=`) is refused, as is one that would act
+as somebody else (`a=`).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from sqlpriv.interfaces.server.secret_hashes import ScramVerifier
 from sqlpriv.interfaces.server.users import DENIED
 
 MECHANISM = "SCRAM-SHA-256"
-_FIRST = re.compile(r"([ny],(?:a=[^,]*)?,)(n=([^,]*),r=([!-+\--~]{8,256})(?:,.*)?)", re.ASCII)
+_FIRST = re.compile(r"([ny],,)(n=([^,]*),r=([!-+\--~]{8,256})(?:,.*)?)", re.ASCII)
 _FINAL = re.compile(r"(c=([A-Za-z0-9+/=]+),r=([!-+\--~]+)),p=([A-Za-z0-9+/=]+)", re.ASCII)
 
 
@@ -38,7 +39,8 @@ class ScramExchange:
         """Returns the server's first message: nonce, salt and iterations.
 
         Raises:
-            PermissionDenied: The client's message is none, or asks for channel binding.
+            PermissionDenied: The client's message is none, or asks for channel binding, or to act
+                as somebody else.
         """
         parts = _FIRST.fullmatch(_text(client_first))
         if parts is None:

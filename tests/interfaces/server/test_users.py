@@ -276,6 +276,22 @@ def test_the_command_line_lets_in_and_out(tmp_path):
         assert said in refused.stderr
 
 
+def test_the_first_message_of_scram_costs_as_many_lookups_for_every_name(vault, keeper):
+    """Over a network, a second lookup for a name that nobody has is seen by time."""
+    users.add_user(vault, "ada", "analyst", "o")
+    lookups, database = [], keeper._db
+    keeper._db = SimpleNamespace(
+        execute=lambda *args: lookups.append(args[0]) or database.execute(*args)
+    )
+    counts = []
+    for name in ("ada", "nobody", ""):
+        lookups.clear()
+        keeper.scram_verifier(name)
+        counts.append(len(lookups))
+    keeper._db = database
+    assert counts == [2, 2, 2]
+
+
 def test_what_an_unknown_name_is_shown_outlives_the_server(vault):
     """A salt that a restart changes would be that of nobody."""
     users.add_user(vault, "ada", "analyst", "o")

@@ -56,14 +56,14 @@ class Client:
             data += part
         return data
 
-    def log_in(self, name, password, proof=None, settings=""):
-        """Speaks SCRAM; returns the message that ends it."""
+    def log_in(self, name, password, proof=None, settings="", header="n,,", final=None):
+        """Speaks SCRAM; returns the message that ends it. `final` is sent as the last message."""
         parameters = f"user\0{name}\0database\0x\0{settings}\0".encode()
         startup = struct.pack("!i", wire.PROTOCOL) + parameters
         self.socket.sendall(struct.pack("!i", len(startup) + 4) + startup)
         assert self.read() == (b"R", struct.pack("!i", 10) + b"SCRAM-SHA-256\0\0")
         bare = "n=,r=abcdefghijklmnop"
-        first = f"n,,{bare}".encode()
+        first = f"{header}{bare}".encode()
         self.send(b"p", b"SCRAM-SHA-256\0" + struct.pack("!i", len(first)) + first)
         letter, body = self.read()
         if letter != b"R":
@@ -73,11 +73,12 @@ class Client:
         salt, rounds = base64.b64decode(parts["s"]), int(parts["i"])
         salted = hashlib.pbkdf2_hmac("sha256", password.encode(), salt, rounds)
         client_key = hmac.digest(salted, b"Client Key", "sha256")
-        without_proof = f"c=biws,r={parts['r']}"
+        without_proof = f"c={base64.b64encode(header.encode()).decode()},r={parts['r']}"
         agreed = f"{bare},{server_first},{without_proof}".encode()
         signature = hmac.digest(hashlib.sha256(client_key).digest(), agreed, "sha256")
         shown = proof or bytes(a ^ b for a, b in zip(client_key, signature, strict=True))
-        self.send(b"p", f"{without_proof},p={base64.b64encode(shown).decode()}".encode())
+        self.final = f"{without_proof},p={base64.b64encode(shown).decode()}"
+        self.send(b"p", (final or str)(self.final).encode())
         return self.read()
 
 
@@ -211,6 +212,34 @@ def test_a_wrong_proof_lets_nobody_in(plain, proof):
             assert DENIED.encode() in body
             assert b"28P01" in body
             assert client.read() == (b"", b"")
+
+
+@pytest.mark.parametrize(
+    ("header", "final", "is_let_in"),
+    [
+        ("n,,", None, True),
+        ("y,,", None, True),
+        ("y,,", lambda text: text.replace("c=eSws", "c=biws"), False),  # the header is changed
+        ("p=tls-server-end-point,,", None, False),
+        ("n,a=olga,", None, False),  # nobody acts as somebody else
+        ("n,,", lambda text: text.partition(",p=")[0] + ",p=", False),  # an empty proof
+        ("n,,", lambda text: text.replace(",r=abcdefghijklmnop", ",r=abcdefghijklmnoq"), False),
+        ("n,,", lambda text: text.replace(",p=", ",x=1,p="), False),
+        ("n,,", lambda text: text + "\n", False),
+    ],
+)
+def test_a_changed_exchange_lets_nobody_in(plain, header, final, is_let_in):
+    with closing(plain(log_in=False)) as client:
+        letter, body = client.log_in("ada", plain.tokens["ada"], header=header, final=final)
+        assert (letter, DENIED.encode() in body) == ((b"R", False) if is_let_in else (b"E", True))
+
+
+def test_a_proof_is_good_for_one_exchange(plain):
+    """The server's own part of the nonce is new each time, though the client's is the same."""
+    with closing(plain(log_in=False)) as client, closing(plain(log_in=False)) as thief:
+        assert client.log_in("ada", plain.tokens["ada"])[0] == b"R"
+        seen = client.final
+        assert thief.log_in("ada", "wrong", final=lambda _: seen)[0] == b"E"
 
 
 def test_an_unknown_name_has_a_salt_that_stays_the_same(plain):

@@ -12,8 +12,12 @@ import pytest
 from support.templates import vault_of
 
 from sqlpriv.errors import Refused
+from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.kernel.terms.contract import Type
 from sqlpriv.plan.expressions.facts import finite_values
 from sqlpriv.plan.expressions.facts.expression_size import MOST_TERMS
+from sqlpriv.plan.expressions.facts.inference import infer_shape
+from sqlpriv.plan.expressions.facts.value_facts import Shape
 from sqlpriv.session.session import Session
 
 ROWS = """
@@ -106,3 +110,18 @@ def test_whole_numbers_beyond_a_double_have_no_ends(session: Session) -> None:
         power = f"({power}) * ({power})"
     with pytest.raises(Refused, match="bounds"):
         session.execute(f"SELECT SUM({power.replace('id', '(qty + 500000000000)')}) FROM sales")
+
+
+@pytest.mark.parametrize("clamp", ["least", "greatest"])
+def test_the_ends_of_clamps_in_one_another_are_looked_for_once(clamp: str) -> None:
+    """Eight of them, 7 KB of SQL, held the planner for minutes: each looked twice at the one
+    before, and did so anew for every one around it."""
+    expr: a.Expr = a.Col("q")
+    other = "greatest" if clamp == "least" else "least"
+    for _ in range(LEVELS):
+        moved = a.Call("-", (expr, a.Lit(1, Type.INTEGER)))
+        expr = a.Call(clamp, (expr, a.Call(other, (a.Lit(1, Type.INTEGER), moved))))
+    shape = infer_shape(expr, {"q": Shape(Type.INTEGER, 0, 4, nullable=False)})
+    assert shape.type is Type.INTEGER
+    assert shape.lower is not None
+    assert shape.upper is not None

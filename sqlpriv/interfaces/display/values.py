@@ -32,7 +32,7 @@ _NAMES = {
     pa.null(): "INTEGER",  # what DuckDB calls the type of a bare NULL
 }
 
-_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
 def type_name(kind: pa.DataType) -> str:

@@ -2,12 +2,14 @@
 
 No value of a private row is written. An analyst's statement is written as it was sent, as it is in
 the ledger; an owner's, which may load rows, with its literals left out; parameters are counted.
+Characters that would change what a terminal shows of a line are written as JSON's escapes.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import threading
 from collections import Counter
 from collections.abc import Callable
@@ -20,6 +22,9 @@ from sqlpriv.errors import BudgetExhausted, DataError, InterfaceError, Programmi
 from sqlpriv.interfaces.server.users import User
 from sqlpriv.session.session import Result
 
+_UNSEEN = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""Characters that JSON may hold as they are: DEL and the C1 controls, one of which begins a
+terminal's commands; ends of lines; and marks that have the text behind them read backwards."""
 _REFUSALS = (BudgetExhausted, DataError, InterfaceError, ProgrammingError)
 """Errors that say that nothing was read."""
 
@@ -50,7 +55,8 @@ class Audit:
         """Appends one record."""
         at = datetime.now(UTC).isoformat(timespec="milliseconds")
         record = {"at": at, "event": event, **self._common, **facts}
-        line = json.dumps(record, ensure_ascii=False, default=repr)
+        text = json.dumps(record, ensure_ascii=False, default=repr)
+        line = _UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
         with self._lock:
             os.write(self._file, line.encode("utf-8", "replace") + b"\n")
 

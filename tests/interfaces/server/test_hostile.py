@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
@@ -14,6 +15,7 @@ from pyarrow import flight
 
 import sqlpriv
 from sqlpriv.interfaces.server import running_statements, users
+from sqlpriv.interfaces.server.audit_log import Audit
 from sqlpriv.interfaces.server.protocol import messages as m
 from sqlpriv.session.session import Session
 
@@ -133,6 +135,21 @@ def test_messages_that_are_too_large_or_none_are_refused(served):
     ):
         refused(lambda name=name, body=body: list(client.do_action((name, body), call)))
     assert served.connect().execute("SELECT 1 AS a").fetchall() == [(1,)]
+
+
+@pytest.mark.parametrize(
+    "mark",
+    ["\x00", "\x1b", "\x7f", "\x85", "\x9b", "\u061c", "\u200f", "\u2028", "\u202e", "\u2066"],
+)
+def test_a_line_of_the_audit_shows_what_was_sent(tmp_path, mark):
+    """A control character cleared the terminal of who read the log, or turned a text around."""
+    sql = f"SELECT 'é{mark}2J' -- 日本"
+    with closing(Audit(tmp_path / "audit")) as audit:
+        audit.write("statement", sql=sql)
+    (line,) = (tmp_path / "audit").read_bytes().decode().rstrip("\n").split("\n")
+    assert mark not in line
+    assert json.loads(line)["sql"] == sql
+    assert "é" in line
 
 
 def test_text_that_is_no_utf_8_is_refused_and_in_the_audit(served):

@@ -3686,6 +3686,13 @@ MUTANTS = (
         "return\n                    job.result",
         "tests/interfaces/server/test_running.py",
     ),
+    Mutant(
+        "who drew a table is whom its text names",
+        "sqlpriv/session/synthetic/draw_from_model.py",
+        'draw.text.replace(DRAWN_BY, " ")',
+        "draw.text",
+        "tests/attacks/test_replaced_tables.py",
+    ),
     # --- prices of parts ---
     Mutant(
         "the first SELECT of a UNION has a price for itself alone",

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from sqlpriv.errors import PermissionDenied
+from sqlpriv.errors import PermissionDenied, Refused
 from sqlpriv.session.session import Session
+from sqlpriv.session.synthetic import draw_from_model
 
 DECLARED = """
 CREATE TABLE people AS SELECT range AS id, range % 5 AS n FROM range(200);
@@ -90,3 +91,24 @@ def test_a_table_that_comes_while_another_is_made_is_not_replaced(
     )
     with pytest.raises(PermissionDenied, match="somebody else made"):
         run(vault, BY_OTHERS["a statement of its own"], "bob")
+
+
+def test_an_analyst_draws_so_many_tables_and_no_more(
+    vault: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They cost nothing, so one analyst could fill the disk. A text that says that somebody else
+    drew the table counts as one's own, too."""
+    monkeypatch.setattr(draw_from_model, "MOST_DRAWN", 2)
+    run(vault, MAKES.format("", "hers"), "ada")
+    draws = "CREATE {} SYNTHETIC TABLE {} FROM MODEL hers ROWS 1"
+    run(vault, draws.format("", "one"), "bob")
+    run(vault, draws.format("", "two") + " WHERE ' More rows of its model by ada: ' <> ''", "bob")
+    with pytest.raises(Refused, match="bob has drawn 2 tables"):
+        run(vault, draws.format("", "three"), "bob")
+    run(vault, draws.format("OR REPLACE", "two"), "bob")
+    run(vault, draws.format("", "three"), "ada")
+    for name in ("four", "five", "six"):
+        run(vault, draws.format("", name), "olga", "owner")
+    with Session(vault, role="owner", principal="olga") as owner:
+        owner.execute("DROP SYNTHETIC TABLE one")
+    run(vault, draws.format("", "seven"), "bob")

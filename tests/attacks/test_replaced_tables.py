@@ -67,6 +67,18 @@ def test_a_released_table_is_replaced_by_who_made_it_alone(
     assert len(state(vault)[0]) == 1
 
 
+def test_no_released_table_stands_before_the_catalog(vault: Path) -> None:
+    """An analyst's rows were what everybody read as duckdb_tables, their owner as well."""
+    run(vault, MAKES.format("", "census_people"), "olga", "owner")
+    with Session(vault, principal="eve") as eve:
+        views = "SELECT view_name FROM duckdb_views() WHERE schema_name IN ('main', 'pg_catalog')"
+        names = eve.execute(f"{views} AND internal").table["view_name"].to_pylist()
+        assert len(names) > 20
+        for name in (*names, "Duckdb_Tables"):
+            with pytest.raises(Refused, match="a name of the catalog's"):
+                eve.execute(f'CREATE SYNTHETIC TABLE "{name}" FROM MODEL census_people ROWS 1')
+
+
 def test_who_drew_a_table_of_anothers_model_may_replace_it(vault: Path) -> None:
     run(vault, MAKES.format("", "hers"), "ada")
     draws = "CREATE OR REPLACE SYNTHETIC TABLE his FROM MODEL hers ROWS {}"

@@ -21,6 +21,9 @@ from sqlpriv.session.access.table_grants import may_use
 from sqlpriv.statements import alter_text
 from sqlpriv.statements import tree as t
 
+_OF_CATALOG = ("pg_", "duckdb_", "sqlite_", "pragma_")
+"""How the names of DuckDB's views of its catalog begin that are found without a schema."""
+
 
 @dataclass(frozen=True)
 class PrivateTables:
@@ -54,7 +57,10 @@ class PrivateTables:
 
     def check_name(self, table: str, pos: t.Pos) -> None:
         """Refuses a name for a released table that is one of the vault's; of a hidden table, too,
-        because the two would be mixed up by those who may use it."""
+        because the two would be mixed up by those who may use it; and one that DuckDB's views of
+        the catalog have, which everybody would look for there in vain."""
+        if table.lower().startswith(_OF_CATALOG):
+            raise Refused.at(pos, f'"{table}" is a name of the catalog\'s', "take another name")
         if table.lower() in self.all_contracts():
             is_hidden = table.lower() not in self.contracts()
             message = "this name is taken" if is_hidden else f'"{table}" is a table of the vault'

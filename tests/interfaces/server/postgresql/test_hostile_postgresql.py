@@ -263,6 +263,24 @@ def test_an_unknown_name_has_a_salt_that_stays_the_same(plain):
     assert {text.rpartition("=")[2] for text in strangers} == {"4096", "200000"}
 
 
+def test_nothing_counts_that_was_sent_before_tls(served):
+    """Somebody between could send it, and it would be taken for the client's (CVE-2021-23214)."""
+    ask = struct.pack("!ii", 8, wire.SSL_REQUEST)
+    startup = struct.pack("!ii", 17, wire.PROTOCOL) + b"user\0ada\0\0"[:9]
+    for early in (b"Q", startup, ask):
+        with socket.create_connection(served.server.postgresql.address, timeout=20) as stranger:
+            stranger.sendall(ask + early)
+            said = b"".join(iter(lambda: stranger.recv(1000), b""))
+            assert said.startswith(b"E")
+            assert b"before TLS" in said
+    with socket.create_connection(served.server.postgresql.address, timeout=20) as stranger:
+        stranger.sendall(ask)
+        assert stranger.recv(1) == b"S"
+        stranger.sendall(startup)
+        assert stranger.recv(1000) == b""
+    assert served.psycopg().execute("SELECT 1").fetchone() == (1,)
+
+
 def test_huge_messages_are_refused_before_they_are_read(plain):
     with closing(plain(log_in=False)) as client:
         client.socket.sendall(struct.pack("!ii", 100_000_000, wire.PROTOCOL))

@@ -3687,6 +3687,13 @@ MUTANTS = (
         "tests/interfaces/server/test_running.py",
     ),
     Mutant(
+        "a long value is bound as often as a macro writes it",
+        K + "sql/dialect.py",
+        "and (is_macro or form",
+        "and (form",
+        "tests/attacks/test_nested_operations.py",
+    ),
+    Mutant(
         "who drew a table is whom its text names",
         "sqlpriv/session/synthetic/draw_from_model.py",
         'draw.text.replace(DRAWN_BY, " ")',

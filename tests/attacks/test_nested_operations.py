@@ -10,12 +10,14 @@ text were 4^n: eight date_trunc of moved moments took 23 s and 2.4 GB before a r
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from support.vaults import Engine, contract, make_lists
 
 from sqlpriv.kernel.sql.queries import render
 from sqlpriv.kernel.terms import algebra as a
-from sqlpriv.kernel.terms.contract import Type
+from sqlpriv.kernel.terms.contract import TableFacts, Type
 from sqlpriv.kernel.terms.operations import MOMENTS, NUMBERS, OPERATIONS
 
 LEVELS = 12
@@ -63,3 +65,30 @@ def test_what_is_nested_grows_by_its_depth_and_the_engine_writes_no_more(
     plan = str(engine.duckdb.execute(f"EXPLAIN (FORMAT json) {sql}").fetchall())
     assert len(sql) < 20_000
     assert plan.count("CASE") <= sql.count("CASE") + sql.count("sqlpriv_number(")
+
+
+JOINED = a.Join(ROWS, a.Scan("pairs"), a.Call("=", (a.Col("id"), a.Col("key"))))
+
+
+@pytest.mark.parametrize("source", [ROWS, JOINED], ids=["one table", "a join"])
+@pytest.mark.parametrize("kind", ["real", "whole"])
+def test_the_value_of_a_sum_is_planned_as_often_as_it_is_written(
+    engine: Engine, source: a.Relation, kind: str
+) -> None:
+    """The engine bound six copies of a sum's value, and found out only then that they are one: a
+    hundred and fifty logarithms took .71 s, three hundred 2.8 s, before a row was read."""
+    parts = [
+        a.Call("ln", (a.Call("+", (a.Col("x"), a.Lit(i + 0.5, Type.REAL))),)) for i in range(16)
+    ]
+    while len(parts) > 1:
+        parts = [a.Call("+", (x, y)) for x, y in zip(parts[::2], parts[1::2], strict=True)]
+    value = a.Call("integer", (parts[0],)) if kind == "whole" else parts[0]
+    made = replace(MADE, facts=TableFacts(bounded=True))
+    public = replace(contract({"key": "INTEGER"}, table="pairs"), unit=None, public=True)
+    asked = render([a.Sum(source, value, 0, 9)], replace(made, others={"pairs": public}), 7)
+    engine.fill(made, [(42, 1.5, "2024-01-01 00:00:00"), (43, 0.0, None)])
+    engine.fill(public, [(42,)])
+    make_lists(engine.duckdb, asked)
+    serialize = "SELECT json_serialize_plan(?, optimize := false)"
+    ((plan,),) = engine.duckdb.execute(serialize, [asked.sql]).fetchall()
+    assert plan.count('"ln"') == 16

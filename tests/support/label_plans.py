@@ -46,6 +46,9 @@ def asked(labels: list[str]) -> dict[str, a.Query]:
         "a list": a.Count(a.Where(PEOPLE, a.In(T, tuple(labels)))),
         "comparisons": a.Count(a.Where(PEOPLE, a.Call("or", (is_first, a.Call(">", (T, second)))))),
         "a sum's condition": a.Sum(PEOPLE, a.Case(((is_first, a.Col("x")),), a.Col("n")), -2, 5),
+        "a sum over a join": a.Sum(
+            joined, a.Case(((a.Call("=", (U, first)), a.Col("k")),), a.Lit(0, Type.INTEGER)), -2, 5
+        ),
         "a case": a.Count(PEOPLE, (), (a.Key(a.Case(((is_first, second),), T), tuple(labels)),)),
         "functions": a.Count(a.Where(VISITS, a.Call("<", (a.Substring(either, 1, 3), second)))),
         "greatest": a.Count(a.Where(VISITS, a.Call("<", (a.Call("greatest", (U, *texts)), U)))),

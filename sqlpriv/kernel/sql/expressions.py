@@ -188,7 +188,9 @@ class Expressions:
 
     def clamp(self, text: str, low: Value, high: Value) -> str:
         """Returns a value, no NaN, within two ends."""
-        return self.dialect.form("clamp", text, *map(self.dialect.literal, (low, high)))
+        return self.dialect.form(
+            "clamp", text, *map(self.dialect.literal, (low, high)), is_macro=True
+        )
 
     def _number(self, expr: a.Expr) -> str:
         """Returns the value, and NULL for a NaN. Literals, and columns of types without NaN, are
@@ -199,7 +201,9 @@ class Expressions:
             self.value(expr)
             if plain
             else self.dialect.form(
-                "number" if self.type(expr) is Type.REAL else "whole number", self.value(expr)
+                "number" if self.type(expr) is Type.REAL else "whole number",
+                self.value(expr),
+                is_macro=True,
             )
         )
 
@@ -290,6 +294,9 @@ class Expressions:
         Claim: a column that is already clamped to the sum's own interval needs no second clamp,
         where both ends of the interval come to ±steps. The engine subtracts, divides and rounds as
         is done here, and all three are monotone, so a value between the ends stays between ±steps.
+
+        Claim: what is long is named in the forms (`Dialect.fill`): the same function of the
+        row, which the engine binds once.
         """
         type_, plain = self.type(of), self.plain(of)
         if type_ is Type.INTEGER:
@@ -307,5 +314,8 @@ class Expressions:
         ):
             return self.dialect.form("rounded", self._layer_column(self.value(of)), *numbers)
         return self.dialect.form(
-            "quantise", self.stored_text(of) if plain else self.value(of), *numbers
+            "quantise",
+            self.stored_text(of) if plain else self.value(of),
+            *numbers,
+            is_macro=True,
         )

@@ -3362,6 +3362,13 @@ MUTANTS = (
         "tests/session/test_lower_price.py",
     ),
     Mutant(
+        "cells are clipped at ends of a coarse grid",
+        "sqlpriv/answer/rounds/clipping.py",
+        "reach = np.arange(1 - STRIDE, STRIDE)",
+        "reach = np.arange(1)",
+        "tests/answer/test_many_cells.py",
+    ),
+    Mutant(
         "a program is kept whatever is declared",
         QUERIES + "programs/kept_programs.py",
         "and kept.contracts is contracts\n",

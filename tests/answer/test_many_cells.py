@@ -13,14 +13,17 @@ from sqlpriv.answer.rounds.tail_model import Tails
 LOWER, UPPER = 1.0, 1024.0
 
 
-def cells_of(count: int, seed: int) -> tuple[Tails, CellNoise]:
-    """Ten geometric bins of falling shares; cells of 1 to 10,000 rows, tilted either way."""
+def cells_of(count: int, seed: int, parts: int = 1) -> tuple[Tails, CellNoise]:
+    """Ten doublings of falling shares, of so many bins each; cells of 1 to 10,000 rows, tilted
+    either way."""
     rng = np.random.default_rng(seed)
-    pooled = 0.6 ** np.arange(10) / (0.6 ** np.arange(10)).sum()
-    shape = cell_shapes.pooled_shapes(pooled_bins.Pooled(pooled, 0, 9), (count,))
+    doublings = np.arange(10 * parts) / parts
+    pooled = 0.6**doublings / (0.6**doublings).sum()
+    shape = cell_shapes.pooled_shapes(pooled_bins.Pooled(pooled, 0, pooled.size - 1), (count,))
     tilted = shape._replace(rate=rng.normal(0, 0.2, count), spread=np.full(count, 0.05))
     n = 10 ** rng.uniform(0, 4, count)
-    tails = Tails(pooled, pooled_bins.BinEnds.between(2.0 ** np.arange(11)), 0.001, tilted)
+    edges = 2.0 ** (np.arange(10 * parts + 1) / parts)
+    tails = Tails(pooled, pooled_bins.BinEnds.between(edges), 0.001, tilted)
     return tails, CellNoise(n, n / n.sum(), 10.0, 5.0)
 
 
@@ -37,9 +40,25 @@ def test_ends_of_some_cells_serve_all(seed: int, monkeypatch: pytest.MonkeyPatch
     some = predicted_error(clipping.choose_clipping(tails, noise, LOWER, UPPER), noise.shares)
     monkeypatch.setattr(clipping, "SAMPLED_CELLS", 1)
     one = predicted_error(clipping.choose_clipping(tails, noise, LOWER, UPPER), noise.shares)
-    monkeypatch.setattr(clipping, "SAMPLED_CELLS", 10**9)
+    monkeypatch.setattr(clipping, "FEW_PAIRS", 10**9)
     every = predicted_error(clipping.choose_clipping(tails, noise, LOWER, UPPER), noise.shares)
     assert some < 1.01 * every < one
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3, 4])
+def test_ends_are_looked_for_near_those_of_a_coarse_grid(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To .5 % of what all pairs give. Twin: the ends of the coarse grid by themselves do not."""
+    tails, noise = cells_of(18, seed, parts=8)
+    ends = clipping.candidate_ends(tails.bins, LOWER, UPPER)
+    assert noise.n.size * ends[0].size * ends[1].size > clipping.FEW_PAIRS
+    near = predicted_error(clipping.choose_clipping(tails, noise, LOWER, UPPER), noise.shares)
+    coarse_ends = [end[:: clipping.STRIDE] for end in ends]
+    coarse = predicted_error(clipping._choose_among(tails, noise, *coarse_ends), noise.shares)
+    monkeypatch.setattr(clipping, "FEW_PAIRS", 10**9)
+    every = predicted_error(clipping.choose_clipping(tails, noise, LOWER, UPPER), noise.shares)
+    assert near < 1.005 * every < coarse
 
 
 @pytest.mark.parametrize(("at_once", "kept"), [(1, 10**9), (1000, 10**9), (1000, 0)])

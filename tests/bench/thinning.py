@@ -1,4 +1,4 @@
-"""`python tests/bench/thinning.py [--cells N] [--shapes …]`: ends of many cells, thinned and not.
+"""`python tests/bench/thinning.py [--cells N] [--shapes …]`: ends of cells, thinned and not.
 
 `AVG(x USING quantile)` by many groups of uneven sizes, pure epsilon = 1: processor time of choosing
 where cells are clipped, what is predicted for the choice, and the error of the groups' means, each
@@ -24,7 +24,7 @@ from sqlpriv.answer.rounds import clipping, last_round
 from sqlpriv.session.session import Session
 
 ALL_PAIRS = 10**9
-THINNED = clipping.SAMPLED_CELLS
+THINNED = clipping.FEW_PAIRS
 
 
 def write_table(vault: Path, shape: ValueShape, cells: int, seed: int) -> pa.Table:
@@ -49,20 +49,20 @@ def write_table(vault: Path, shape: ValueShape, cells: int, seed: int) -> pa.Tab
     return rows
 
 
-def choose_timed(arguments: tuple[Any, ...], sampled: int) -> tuple[clipping.Clipping, float]:
-    """Returns the choice, so many cells saying which ends are compared, and its seconds."""
-    clipping.SAMPLED_CELLS = sampled
+def choose_timed(arguments: tuple[Any, ...], pairs: int) -> tuple[clipping.Clipping, float]:
+    """Returns the choice, where up to so many pairs are all compared, and its seconds."""
+    clipping.FEW_PAIRS = pairs
     began = time.process_time()
     return clipping.choose_clipping(*arguments), time.process_time() - began
 
 
-def mean_error(vault: Path, rows: pa.Table, sampled: int, epsilon: float) -> tuple[float, Any]:
+def mean_error(vault: Path, rows: pa.Table, pairs: int, epsilon: float) -> tuple[float, Any]:
     """Returns the groups' mean absolute error, weighted by rows, and what was chosen from."""
     seen: list[tuple[Any, ...]] = []
 
     def choose(*arguments: Any) -> clipping.Clipping:
         seen.append(arguments)
-        return choose_timed(arguments, sampled)[0]
+        return choose_timed(arguments, pairs)[0]
 
     last_round.choose_clipping = choose
     with Session(vault) as analyst:

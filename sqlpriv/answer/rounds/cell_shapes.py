@@ -38,6 +38,8 @@ from sqlpriv.kernel.terms.release import Release
 
 STEPS = np.arange(-48.0, 49.0)
 """Rates, in bins, at which a histogram is compared; a tilted cell's are an eightieth of them."""
+COMPARED_AT_ONCE = 2**15
+"""Numbers of cells' histograms that are compared at once: they stay in the cache of a processor."""
 RATES = 3 * np.sinh(np.linspace(-4, 4, 161)) / np.sinh(4)
 """λ whose places are looked up, close together around 0."""
 
@@ -125,10 +127,21 @@ def likelihood(shares: Array, counts: Array, sigma: float, n: Array) -> Array:
         sigma: Standard deviation of their noise.
         n: Rows of each cell, at least 1.
     """
-    mean = n[:, None, None] * shares
-    variance = sigma**2 + mean + (SHAPE_MISFIT * mean) ** 2
-    apart = (counts[:, None, :] - mean) ** 2 / variance + np.log(variance)
-    return np.asarray(-apart.sum(axis=-1) / 2)
+    fits = np.empty((n.size, len(shares)))
+    size = max(1, COMPARED_AT_ONCE // shares.size)
+    for first in range(0, n.size, size):
+        part = slice(first, first + size)
+        mean = n[part, None, None] * shares
+        variance = (SHAPE_MISFIT * mean) ** 2
+        variance += mean
+        variance += sigma**2
+        apart = np.subtract(counts[part, None, :], mean, out=mean)
+        apart *= apart
+        apart /= variance
+        apart += np.log(variance, out=variance)
+        fits[part] = apart.sum(axis=-1)
+    fits /= -2
+    return fits
 
 
 def _evidence(fit: Array) -> float:
@@ -213,9 +226,12 @@ def tilt_rates(pooled: Pooled, above: Array) -> Array:
 def tilt(pooled: Pooled, rate: Array) -> Array:
     """Returns p_b exp(λ b), adding up to 1 where p does, of shape (…, bins)."""
     number = np.clip(np.arange(pooled.shares.size), pooled.first, pooled.last)
-    power = rate[..., None] * (number - (pooled.first + pooled.last) / 2)
-    table = pooled.shares * np.exp(power - power.max(axis=-1, keepdims=True))
-    return np.asarray(table / np.maximum(table.sum(axis=-1, keepdims=True), 1e-300))
+    table = rate[..., None] * (number - (pooled.first + pooled.last) / 2)
+    table -= table.max(axis=-1, keepdims=True)
+    np.exp(table, out=table)
+    table *= pooled.shares
+    table /= np.maximum(table.sum(axis=-1, keepdims=True), 1e-300)
+    return np.asarray(table)
 
 
 def _variance(table: Array) -> Array:

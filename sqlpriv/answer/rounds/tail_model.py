@@ -208,7 +208,8 @@ def rake(shape: CellShapes, pooled: Array, shares: Array) -> CellShapes:
 
     def raked_shares(rate: Array) -> Array:
         moved = factor * family(rate)
-        return np.asarray(moved / np.maximum(moved.sum(axis=-1, keepdims=True), 1e-300))
+        moved /= np.maximum(moved.sum(axis=-1, keepdims=True), 1e-300)
+        return np.asarray(moved)
 
     return shape._replace(family=raked_shares)
 

@@ -3362,6 +3362,20 @@ MUTANTS = (
         "tests/session/test_lower_price.py",
     ),
     Mutant(
+        "what one thread drew is used for all threads",
+        "sqlpriv/system/daemon_thread.py",
+        "        whole += part\n",
+        "        whole += whole[: len(part)]\n",
+        NOISE,
+    ),
+    Mutant(
+        "noise for which no thread begins is missing",
+        "sqlpriv/system/daemon_thread.py",
+        "whole = run(sizes[0] + sum(sizes[begun + 1 :]))",
+        "whole = run(sizes[0])",
+        "tests/system/test_parts_of_work.py",
+    ),
+    Mutant(
         "cells are clipped at ends of a coarse grid",
         "sqlpriv/answer/rounds/clipping.py",
         "reach = np.arange(1 - STRIDE, STRIDE)",

@@ -186,7 +186,8 @@ class Reader(AbstractContextManager["Reader"]):
         """Has the engine ready for a statement, as far as no row is read: see `Spark.prepare`.
 
         Claim: a file that changes while Spark gets ready, which takes seconds, costs nothing. Nor
-        does a clock that cannot be started: no thread is, once the charge was paid.
+        does a clock that cannot be started: none is, once the charge was paid. (Threads that draw
+        noise are started then, but where none can be, nothing is missing: `run_in_parts`.)
         """
         self._clock.start()
         if engine == SPARK.name:

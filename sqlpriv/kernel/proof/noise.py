@@ -26,6 +26,7 @@ from opendp.mod import enable_features
 
 from sqlpriv.errors import KernelError, Refused
 from sqlpriv.kernel.terms.budget import NANO, YOCTO, Epsilon, Price, Rho
+from sqlpriv.system.daemon_thread import run_in_parts
 
 enable_features("contrib")  # OpenDP's name for proven mechanisms that await a vetting of its own
 
@@ -48,8 +49,15 @@ class Noise:
     _measurement: Any = field(repr=False)
 
     def draw(self, n: int) -> list[int]:
-        """Returns n independent draws, to be added to exact integers (see the module's claim)."""
-        return list(_measure(self._measurement, np.zeros(n, np.int64))) if n else []
+        """Returns n independent draws, to be added to exact integers (see the module's claim).
+
+        Many are drawn by several threads at once, and all of them are returned, each once. Claim:
+        they are independent. OpenDP's entropy is OpenSSL's, which keeps a generator for each
+        thread, seeded by itself (RAND_get0_private(3)); OpenDP's measurements hold no state.
+        """
+        return run_in_parts(
+            lambda part: list(_measure(self._measurement, np.zeros(part, np.int64))), n
+        )
 
 
 @lru_cache(1024)
@@ -61,8 +69,10 @@ def gaussian(sensitivity_l2: float, rho: Rho) -> Noise:
     OpenDP's map disagrees, as do the next two.
     """
     scale, distance = _noise_scale(sensitivity_l2, rho), root_above(Fraction(sensitivity_l2) ** 2)
-    measurement = measurements.make_gaussian(_INTEGERS, _L2, scale)
-    return Noise(scale, _confirm_price(measurement, distance, rho))
+    return Noise(
+        scale,
+        _confirm_price(measurements.make_gaussian(_INTEGERS, _L2, scale), distance, rho),
+    )
 
 
 @lru_cache(1024)

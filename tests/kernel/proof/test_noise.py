@@ -27,6 +27,7 @@ from sqlpriv.errors import KernelError, Refused
 from sqlpriv.kernel.proof import noise
 from sqlpriv.kernel.proof.noise import MAX_SCALE, Noise, chooser, gaussian, laplace, root_above
 from sqlpriv.kernel.terms.budget import Epsilon, Price, Rho
+from sqlpriv.system import daemon_thread
 
 ALPHA = 1e-6
 
@@ -111,6 +112,16 @@ def test_no_draw_is_used_twice() -> None:
     made = laplace(2**50, Epsilon(10**9))
     draws = [z for n in (1, 9, 990) for z in made.draw(n)]
     assert len(draws) == len(set(draws)) == 1_000
+
+
+def test_threads_that_draw_at_once_draw_other_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """4,000 draws at a scale of 2^50, by four threads: two share a value by chance with probability
+    below 2^-27. Their halves are not correlated beyond 5 / sqrt(2,000) (p < 1e-6)."""
+    monkeypatch.setattr(daemon_thread, "CORES", 4)
+    monkeypatch.setattr(daemon_thread, "LEAST", 1_000)
+    draws = laplace(2**50, Epsilon(10**9)).draw(4_000)
+    assert len(draws) == len(set(draws)) == 4_000
+    assert abs(np.corrcoef(draws[:2_000], draws[2_000:])[0, 1]) < 5 / 2_000**0.5
 
 
 def test_a_forked_child_draws_other_noise() -> None:

@@ -2550,8 +2550,15 @@ MUTANTS = (
     Mutant(
         "what is foreseen multiplies joint groups without limit",
         K + "sql/queries.py",
-        "<= MOST_GROUPS)\n",
-        "< 1e99)\n",
+        "joint <= FEW_GROUPS\n",
+        "joint < 1e99\n",
+        BOUNDING,
+    ),
+    Mutant(
+        "what makes no joint groups is read apart",
+        K + "sql/queries.py",
+        "min(MOST_GROUPS, max(map(group_count, [*batch, parts])))",
+        "0",
         BOUNDING,
     ),
     Mutant(

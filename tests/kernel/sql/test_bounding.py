@@ -104,6 +104,22 @@ def test_what_is_foreseen_does_not_multiply_groups() -> None:
     assert [len(b) for b in joint_batches([small], queries[:2], made)] == [2, 1]
 
 
+@pytest.mark.parametrize(("groups", "sizes"), [(18, [3, 1]), (500, [3, 1]), (1_500, [1, 1, 1, 1])])
+def test_what_is_foreseen_is_read_together_where_it_makes_no_groups(
+    groups: int, sizes: list[int]
+) -> None:
+    """The bins of one mean by 500 groups are 25,000 joint groups, which its cells have alone: its
+    histogram of all cells is read with them. The bins of two means by 18 groups would be more."""
+    made = contract(COLUMNS, facts=BOUNDED)
+    group = a.Key(S, tuple(range(groups)))
+    one, other = (
+        a.Key(a.Call("+", (T, a.Lit(i, Type.INTEGER))), tuple(range(50 - i))) for i in range(2)
+    )
+    keys = [(group,), (one,), (group, one), (group, other)]
+    counts = [(a.Count(SCAN, (), by),) for by in keys]
+    assert [len(batch) for batch in joint_batches(counts[:1], counts[1:], made)] == sizes
+
+
 def test_what_one_answer_is_made_of_is_read_together_however_many_groups_there_are() -> None:
     """Apart, its counts would be of other rows than its sums: a statement ranks a unit's rows by
     what it uses of them."""
@@ -111,7 +127,7 @@ def test_what_one_answer_is_made_of_is_read_together_however_many_groups_there_a
     many = tuple(a.Key(column, tuple(range(300))) for column in (S, T))
     pair = a.Count(SCAN, (), many), a.Sum(SCAN, S, 0, 9, (), many)
     others = [(a.Count(SCAN, (), STRATA),), pair[:1], pair]
-    assert joint_batches([], others, made) == [[others[0]], [pair[:1]], [pair]]
+    assert joint_batches([], others, made) == [[pair[:1]], [pair], [others[0]]]
     assert joint_batches(others, [], made) == [others]
 
 

@@ -2555,6 +2555,13 @@ MUTANTS = (
         BOUNDING,
     ),
     Mutant(
+        "columns inside tuples of an expression are not told",
+        K + "terms/operations.py",
+        "            if isinstance(part, tuple)\n            or (hasattr",
+        "            if (hasattr",
+        "tests/kernel/sql/test_columns_read.py",
+    ),
+    Mutant(
         "what makes no joint groups is read apart",
         K + "sql/queries.py",
         "min(MOST_GROUPS, max(map(group_count, [*batch, parts])))",

@@ -388,4 +388,11 @@ def columns_read(expr: object) -> frozenset[str]:
         return frozenset({expr.name.lower()})
     named = vars(expr) if hasattr(expr, "__dataclass_fields__") else {}  # an enum's lead in circles
     parts = expr if isinstance(expr, tuple) else named.values()
-    return frozenset().union(*map(columns_read, parts))
+    return frozenset().union(  # of the 20,000 values of a list none is looked into
+        *(
+            columns_read(part)
+            for part in parts
+            if isinstance(part, tuple)
+            or (hasattr(part, "__dataclass_fields__") and not isinstance(part, a.Lit))
+        )
+    )

@@ -33,6 +33,9 @@ from sqlpriv.statements.aliases import aliases_in
 from sqlpriv.statements.keywords import REAL_QUOTIENT, SAME_QUOTIENT, WHOLE_QUOTIENT
 from sqlpriv.statements.traverse import as_literal, rebuild, walk, with_aliases
 
+_OF_OUTPUTS = ("grouping", "grouping_id", "error", SAME_QUOTIENT)
+"""Functions of outputs alone, which neither DuckDB lists nor row expressions have."""
+
 
 def bind_where(where: t.Node, binder: Binder, aliases: Mapping[str, t.Node]) -> a.Expr:
     """Returns the bound WHERE clause; aliases may be used, as in DuckDB; aggregates may not."""
@@ -150,7 +153,7 @@ class OutputWriter:
         try:
             return rebuild(node, self._column)
         except Refused as refusal:
-            raise _misspelt_aggregate(node) or refusal from None
+            raise self._unknown_function(node) or refusal from None
 
     def _column(self, node: t.Node) -> t.Node | None:
         for prefix, dimensions in ((STRATUM, self.strata), (GROUP, self.groups)):
@@ -270,6 +273,23 @@ class OutputWriter:
         test = with_aliases(call.filter, visible_aliases) if call.filter else None
         return t.FunctionCall(call.name, args, call.star, call.distinct, test, call.using, call.pos)
 
+    def _unknown_function(self, node: t.Node) -> Refused | None:
+        """Returns the refusal of a function that there is not: what is wrong with its argument, a
+        column that is in no aggregate, say, is beside the point."""
+        for part in walk(node):
+            if not isinstance(part, t.FunctionCall) or is_aggregate(part):
+                continue
+            if part.name in _OF_OUTPUTS or is_function(part.name):
+                continue
+            if meant := meant_among(part.name, KINDS):
+                return refuse(part, f"there is no function {part.name}", meant.strip())
+            try:
+                self.binder.bind(part)
+            except Refused as refusal:
+                if (refusal.line, refusal.column) == (part.pos.line, part.pos.column):
+                    return refusal
+        return None
+
     def _raw(self, node: t.Name) -> Exception:
         if self.binder.names_column(node):
             self.binder.bind(node)
@@ -279,13 +299,3 @@ class OutputWriter:
                 "put it in GROUP BY or inside an aggregate; raw rows never leave",
             )
         return missing_column(self.binder, node)
-
-
-def _misspelt_aggregate(node: t.Node) -> Refused | None:
-    """Returns the refusal of a function that there is not, where an aggregate has such a name."""
-    for part in walk(node):
-        if isinstance(part, t.FunctionCall) and not is_aggregate(part):
-            meant = meant_among(part.name, KINDS)
-            if meant and not is_function(part.name):
-                return refuse(part, f"there is no function {part.name}", meant.strip())
-    return None

@@ -371,3 +371,20 @@ def test_only_an_owner_grants(owner):
     denied = pytest.raises(PermissionDenied, match="only an owner can grant")
     with Session(owner.session.vault, principal="ada") as ada, denied:
         ada.execute("GRANT SELECT ON people TO 'ada'")
+
+
+@pytest.mark.parametrize("show", ["SHOW PRIVACY TABLES", "SHOW PRIVACY BUDGET"])
+def test_who_may_use_no_table_is_told_whom_to_ask(tmp_path, show):
+    """There were no rows, and no word why. Where there is no table the same is said."""
+    empty = vault_of("", tmp_path / "empty.duckdb")
+    full = vault_of(f"{VAULT}\nGRANT SELECT ON ALL TABLES TO 'ada';", tmp_path / "full.duckdb")
+    notes = set()
+    for vault in (empty, full):
+        with Session(vault, principal="o'neil") as session:
+            result = session.execute(show)
+            assert result.table.num_rows == 0
+            notes.add(result.message)
+    (note,) = notes
+    assert "GRANT SELECT ON t TO 'o''neil'" in note
+    with Session(full, principal="ada") as session:
+        assert session.execute(show).message == ""

@@ -68,3 +68,49 @@ def test_a_misspelt_aggregate_is_no_function(tmp_path: Path, call: str, what: st
         session.execute("SET privacy_epsilon = 1")
         with pytest.raises(Error, match=what):
             session.execute(f'SELECT {call} FROM "my people"')
+
+
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [
+        ('foo("days off")', "the function foo cannot be used on private rows"),
+        ('1 + foo("days off")', "the function foo cannot be used on private rows"),
+        ('medain("days off")', "there is no function medain"),
+        ('abs("days off")', 'the column "days off" is neither a key nor in an aggregate'),
+        ('GROUPING("days off")', "GROUPING takes strata and grouping keys"),
+    ],
+)
+def test_an_unknown_function_goes_before_its_argument(
+    tmp_path: Path, output: str, message: str
+) -> None:
+    """Of foo(age) the column was complained of, which nothing is wrong with."""
+    with Session(vault_of(SETUP, tmp_path / "a.duckdb")) as session:
+        session.execute("SET privacy_epsilon = 1")
+        with pytest.raises(Error, match=re.escape(message)):
+            session.execute(f'SELECT {output} FROM "my people"')
+
+
+def test_initcap_is_called_by_its_name(tmp_path: Path) -> None:
+    with Session(vault_of(SETUP, tmp_path / "a.duckdb")) as session:
+        session.execute("SET privacy_epsilon = 1; SET privacy_dialect = 'postgres'")
+        with pytest.raises(Error, match="the function initcap cannot be used"):
+            session.execute('SELECT COUNT(initcap("free text")) FROM "my people"')
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT n FROM ({})",
+        "SELECT COUNT(*) FROM ({})",
+        "SELECT * FROM (SELECT 1) JOIN ({}) ON n > 0",
+        "SELECT 1 WHERE 1 < (SELECT n FROM ({}))",
+    ],
+)
+def test_an_owners_query_over_a_private_one_is_answered(tmp_path: Path, query: str) -> None:
+    """DuckDB was given it, and complained of WITH."""
+    private = (
+        'SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1) COUNT(*) AS n FROM "my people"'
+    )
+    with Session(vault_of(SETUP, tmp_path / "a.duckdb"), role="owner") as session:
+        assert session.execute(query.format(private)).table.num_rows == 1
+        assert session.budgets()[0][1] == pytest.approx(99)

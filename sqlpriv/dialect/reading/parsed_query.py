@@ -89,9 +89,11 @@ class ParsedQuery:
     def _with_text(self, select: Select, asks: bool = False) -> Select:
         c, tokens = self.cursor, self.cursor.tokens
         text = c.text[tokens[self.start].start : tokens[self.end - 1].end]
+        is_private = bool(self.clauses)  # those of a query inside another make both private
         return replace(
             select,
-            text=text if asks or select.private else self.text,
+            private=is_private,
+            text=text if asks or is_private else self.text,
             parameters=self.parameters,
             start=tokens[self.start].pos,
             origin=self,

@@ -33,7 +33,13 @@ from sqlpriv.plan.expressions.row_functions import (
 )
 from sqlpriv.plan.expressions.time_zones import bind_time_zone
 from sqlpriv.statements import tree as t
-from sqlpriv.statements.keywords import REAL_AVERAGE, REAL_QUOTIENT, WHOLE_AVERAGE, WHOLE_QUOTIENT
+from sqlpriv.statements.keywords import (
+    REAL_AVERAGE,
+    REAL_QUOTIENT,
+    TITLES,
+    WHOLE_AVERAGE,
+    WHOLE_QUOTIENT,
+)
 from sqlpriv.statements.traverse import as_literal, walk
 
 if TYPE_CHECKING:
@@ -148,9 +154,8 @@ def bind_call(binder: Binder, node: t.FunctionCall) -> a.Expr:
             return binder.bind(t.Cast(arg, "DATE", pos=node.pos))
         case part, (arg,) if part in (*moment_functions.PART_NAMES, *moment_functions.LONG_PARTS):
             return moment_functions.bind_part(binder, node, part, arg)
-    raise refuse(
-        node, f"the function {node.name} cannot be used on private rows", function_hint(node.name)
-    )
+    name = "initcap" if node.name in TITLES else node.name
+    raise refuse(node, f"the function {name} cannot be used on private rows", function_hint(name))
 
 
 _TEXTS = {"len": "length", "lcase": "lower", "ucase": "upper"}

@@ -24,6 +24,7 @@ HINTS = {
             "concat",
             "lower",
             "upper",
+            "initcap",
             "regexp_matches",
             "suffix",
             "length",

@@ -236,9 +236,9 @@ def show_state(show: cmd.Show, access: Access) -> Result:
     names = table_names(paying_contracts(contracts))
     match show.what:
         case "tables":
-            return Result(tables(contracts))
+            return _or_who_grants(tables(contracts), access)
         case "budget":
-            return Result(budget(access.kernel, contracts))
+            return _or_who_grants(budget(access.kernel, contracts), access)
         case "budget history":
             return Result(budget_history(ledger, names, viewer is not None))
         case "releases":
@@ -257,6 +257,16 @@ def show_state(show: cmd.Show, access: Access) -> Result:
                 _table([{"declaration": line} for line in lines], [("declaration", pa.string())])
             )
     raise unknown(show)
+
+
+def _or_who_grants(table: pa.Table, access: Access) -> Result:
+    """Returns rows; beside none, whom an analyst has to ask. It says the same where there is no
+    table and where there is one that they may not use."""
+    note = (
+        f"nothing that {access.principal} may use is declared: an owner declares tables and their"
+        f" budgets, and GRANT SELECT ON t TO {literal(access.principal)} says who may use one"
+    )
+    return Result(table, "" if table.num_rows or access.owner else note)
 
 
 def describe_table(statement: cmd.Describe, access: Access) -> Result:

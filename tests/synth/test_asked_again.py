@@ -117,3 +117,19 @@ def test_what_is_bought_later_changes_no_earlier_answer(vault_that_sold, tmp_pat
         paid = [analyst.execute(make).result.price.nano for _ in range(2)]
     assert paid[0] > 0
     assert paid[1] == 0
+
+
+@pytest.mark.slow
+def test_a_statement_with_fewer_tables_than_it_may_measure_is_paid_once(vault, tmp_path):
+    """Two columns of labels make one table. A round measured it four times; a replay told the first
+    answer four times, and what followed was paid anew."""
+    copy_vault(vault.parent, tmp_path)
+    make = (
+        "CREATE OR REPLACE SYNTHETIC TABLE made AS"
+        " SELECT sex, CASE town WHEN 0 THEN 'a' WHEN 1 THEN 'b' ELSE 'c' END AS place FROM people"
+        " USING rap OPTIONS (epsilon = 1)"
+    )
+    with sqlpriv.connect(tmp_path / vault.name) as analyst:
+        paid = [analyst.execute(make).result.price.nano for _ in range(2)]
+    assert paid[0] > 0
+    assert paid[1] == 0

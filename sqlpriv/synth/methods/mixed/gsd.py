@@ -82,7 +82,6 @@ def fit(ask: Ask, space: Space, price: Price, options: Options) -> Sequence[Mode
     if len(modelled_columns(space.sizes)) < 2:
         return aim.fit(ask, space, price, _aim_options(options))
     first, rest = split_price(price, [START, 1 - START])
-    steps = options["tables"]
     recorder, rng = _Recorder(ask), np.random.default_rng(SEED)
     models = aim.fit(recorder.ask, space, first, _aim_options(options))
     rows = [_rows_of(model, models, space, rng) for model in models]
@@ -97,7 +96,7 @@ def fit(ask: Ask, space: Space, price: Price, options: Options) -> Sequence[Mode
         *slices(space, targets, everybody, rng),
     ]
     fitted = [_Editing(r, rng) for r in rows]
-    play_tables(ask, fitted, candidates, split_price(rest, [1.0] * steps), recorder.noise)
+    play_tables(ask, fitted, candidates, rest, options["tables"], recorder.noise)
     return tuple(RowSample(r.rows.levels, m.size) for r, m in zip(rows, models, strict=True))
 
 
@@ -176,7 +175,13 @@ METHOD = Method(
     paper="Liu, Vietri and Wu 2023 (arXiv:2306.03257)",
     options=(
         Option("target", None, "columns, in quotes, that all others are to tell of", text=True),
-        Option("tables", 20, "tables and slices measured in each stratum", least=1, most=1_000),
+        Option(
+            "tables",
+            20,
+            "tables and slices that each stratum measures at most",
+            least=1,
+            most=1_000,
+        ),
         *(option for option in aim.METHOD.options if option.name != "degree"),
     ),
     max_strata=200,

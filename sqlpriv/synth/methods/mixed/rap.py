@@ -101,8 +101,8 @@ def _fit(
     if placed:
         rows = PlacedRows(everybody, rng.uniform(-1.0, 1.0, everybody.shape))
         candidates += slices(space, targets, rows, rng)
-    steps = split_price(plan[1].price, [1.0] * options["tables"])
-    play_tables(ask, strata, candidates, steps, (ones[0].sigma, ones[0].price))
+    noise = ones[0].sigma, ones[0].price
+    play_tables(ask, strata, candidates, plan[1].price, options["tables"], noise)
     return tuple(rows.model(n) for rows, n in zip(strata, totals, strict=True))
 
 
@@ -112,7 +112,13 @@ METHOD = Method(
     paper="Aydore et al. 2021 (arXiv:2103.06641)",
     options=(
         Option("target", None, "columns, in quotes, that all others are to tell of", text=True),
-        Option("tables", 20, "tables and slices measured in each stratum", least=1, most=1_000),
+        Option(
+            "tables",
+            20,
+            "tables and slices that each stratum measures at most",
+            least=1,
+            most=1_000,
+        ),
         Option("points", 0, "relaxed rows of a stratum; 0: as many as columns need", most=20_000),
         Option("steps", 60, "of Adam, at each of five temperatures", least=1, most=10_000),
     ),

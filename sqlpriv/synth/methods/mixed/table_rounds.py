@@ -16,6 +16,7 @@ from typing import Protocol
 import numpy as np
 
 from sqlpriv.kernel.terms.budget import Price, Rho
+from sqlpriv.plan.pricing.split import split_price
 from sqlpriv.synth.api.ask import Ask, Guess
 from sqlpriv.synth.api.grid_queries import AxesTable
 from sqlpriv.synth.api.progress import Progress
@@ -43,18 +44,24 @@ def play_tables(
     ask: Ask,
     strata: Sequence[FittedRows],
     candidates: Sequence[CandidateTable],
-    steps: Sequence[Price],
+    price: Price,
+    most: int,
     noise: tuple[float, Price],
 ) -> None:
-    """Spends the prices of all steps on tables that the rows answer worst.
+    """Spends a price on tables that the rows answer worst, each of them once.
+
+    One that a round measured twice would be paid twice, and be replayed twice when the statement is
+    run again: other answers, which lead to other questions, and these are paid anew.
 
     Args:
         ask: The gate.
         strata: One for each stratum.
         candidates: At least one.
-        steps: The price of each table, its choice included.
+        price: Of all tables, their choice included; each costs the same.
+        most: So many tables are measured, or all where there are fewer.
         noise: A standard deviation of noise and the price that bought it, of an earlier release.
     """
+    steps = split_price(price, [1.0] * min(most, len(candidates)))
     allowed = np.ones((len(strata), len(candidates)), dtype=np.bool_)
     magnitude = math.sqrt(2 / math.pi) if isinstance(noise[1], Rho) else math.sqrt(0.5)
     for begin in range(0, len(steps), AT_ONCE):
@@ -69,7 +76,6 @@ def play_tables(
                 Guess((), answer, 1.0, np.full(len(strata), c.cells * each), axes=c.axes)
                 for c, answer in zip(candidates, answers, strict=True)
             ]
-            allowed[~allowed.any(axis=1)] = True
             picks = ask.select(guesses, choosing, allowed)
             allowed[np.arange(len(strata)), picks] = False
             for pick in sorted(set(picks)):

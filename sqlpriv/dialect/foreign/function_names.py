@@ -51,8 +51,8 @@ _SAME_NAMES = {
         dayofmonth=day dayofyear dayofweek dayofweekiso=isodow weekiso=week week weekofyear=week
         yearofweekiso=isoyear booland_agg=bool_and boolor_agg=bool_or
         hll=approx_count_distinct approx_percentile=quantile_cont current_date=today kurtosis
-        md5 ascii ltrim rtrim split=string_split octet_length=strlen array_agg array_size=len
-        ratio_to_report""",
+        md5 ascii ltrim rtrim split=string_split octet_length=strlen array_size=len
+        ratio_to_report greatest_ignore_nulls=greatest least_ignore_nulls=least""",
     "mysql": """variance=var_pop std=stddev_pop stddev=stddev_pop char_length=length
         character_length=length length=strlen octet_length=strlen year quarter month day hour minute
         second dayofmonth=day dayofyear weekofyear=week dayname monthname last_day concat_ws log2
@@ -126,6 +126,7 @@ _WRITTEN: dict[str, _Writers] = {
         "concat": writers.joined_texts,
         "decode": writers.decode,
         "to_date": day_of_text("snowflake"),
+        "array_agg": writers.list_without_null,
         "concat_ws": writers.texts_joined_by,
         "listagg": writers.joined_list,
         "regexp_replace": pattern_call("regexp_replace", "snowflake", all_matches=True),
@@ -153,6 +154,7 @@ _WRITTEN: dict[str, _Writers] = {
     },
     "spark": {
         **_PADDING,
+        **dict.fromkeys(("array_agg", "collect_list"), writers.list_without_null),
         "concat": writers.joined_texts,
         "next_day": moments.day_of_week(before=False),
         BEGINNING: beginning_of_window,

@@ -192,6 +192,10 @@ def write_within_group(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     """Writes `MODE() WITHIN GROUP (ORDER BY x)` as `MODE(x)`, and quantiles in the same way."""
     rewriter.check_arguments(node, "this expression")
     call, order = node.this, node.args["expression"]
+    if isinstance(call, exp.Filter):  # which a writer has put there
+        ordered = exp.WithinGroup(this=call.this.pop(), expression=order)
+        call.set("this", write_within_group(rewriter, ordered))
+        return call
     quantiles = {"percentile_cont": "quantile_cont", "percentile_disc": "quantile_disc"}
     one = isinstance(order, exp.Order) and len(order.expressions) == 1
     if not isinstance(call, exp.Anonymous) or not one:
@@ -206,6 +210,16 @@ def write_within_group(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     quantile = duckdb_call(name, order.expressions[0].this, *shares)
     quantile.meta.update(call.meta)
     return quantile
+
+
+def write_filter(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
+    """FILTER, behind a call of which a writer has made one with a FILTER, too."""
+    rewriter.check_arguments(node, "this expression")
+    call = node.this
+    if isinstance(call, exp.Filter):
+        both = exp.and_(call.expression.this, node.expression.this)
+        return exp.Filter(this=call.this, expression=exp.Where(this=both))
+    return node
 
 
 def write_index(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:

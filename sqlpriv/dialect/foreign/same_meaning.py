@@ -25,6 +25,7 @@ def in_duckdb(tree: exp.Expr, cursor: TokenCursor) -> exp.Expr:
     if cursor.dialect in ("spark", "databricks"):
         write_time_windows(tree)
         names.write_sorted_rows(tree)
+    names.write_order_by_all(tree)
     return TreeRewriter(cursor, _WRITERS).rewrite(tree)
 
 
@@ -67,5 +68,6 @@ _WRITERS: Writers = {
     exp.Fetch: calls.write_fetch,
     exp.Anonymous: calls.write_call,
     exp.WithinGroup: calls.write_within_group,
+    exp.Filter: calls.write_filter,
     exp.Bracket: calls.write_index,
 }

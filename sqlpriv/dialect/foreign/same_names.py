@@ -93,6 +93,14 @@ def write_join(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     return node
 
 
+def write_order_by_all(tree: exp.Expr) -> None:
+    """Writes ORDER BY ALL as such where sqlglot reads a column, as of Snowflake's; in place. No
+    column has the name without quotes: the word is reserved."""
+    for key in tree.find_all(exp.Ordered):
+        if isinstance(key.this, exp.Column) and key.this.sql().upper() == "ALL":
+            key.set("this", exp.Var(this="ALL"))
+
+
 def write_sorted_rows(tree: exp.Expr) -> None:
     """Writes Spark's SORT BY, which orders the rows of each partition, as ORDER BY; in place."""
     for select in tree.find_all(exp.Select):

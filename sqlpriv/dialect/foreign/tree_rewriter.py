@@ -38,7 +38,7 @@ Null CurrentDate:
 Subquery: this alias with_ pivots
 PivotAlias: this alias
 Union Except Intersect: this expression distinct with_ order limit offset
-Or And Mul Mod IntDiv Filter Kwarg DataTypeParam Escape: this expression
+Or And Mul Mod IntDiv Kwarg DataTypeParam Escape: this expression
 Case: this ifs default
 If: this true
 Values: expressions alias

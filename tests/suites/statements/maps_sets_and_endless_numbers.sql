@@ -72,3 +72,18 @@ SELECT MODE(region) FROM people;
 SELECT APPROXIMATE COUNT(DISTINCT educ) AS n FROM people
 -- plain
 SELECT COUNT(DISTINCT educ) AS n FROM people;
+-- snowflake
+SELECT ARRAY_AGG(source) WITHIN GROUP (ORDER BY source DESC) AS l
+FROM (SELECT source, COUNT(*) AS n FROM events GROUP BY ALL ORDER BY ALL)
+-- plain
+SELECT list(DISTINCT source ORDER BY source DESC) FILTER (WHERE source IS NOT NULL) FROM events;
+-- snowflake
+SELECT ARRAY_SIZE(ARRAY_AGG(DISTINCT source)) AS k FROM (SELECT DISTINCT source FROM events)
+-- plain
+SELECT COUNT(DISTINCT source) AS k FROM events;
+-- spark
+SELECT sort_array(collect_list(source)), size(collect_set(source) FILTER (WHERE n > 0)) AS k
+FROM (SELECT source, count(*) AS n FROM events GROUP BY source)
+-- plain
+SELECT list(DISTINCT source ORDER BY source) FILTER (WHERE source IS NOT NULL),
+    COUNT(DISTINCT source) FROM events;

@@ -102,6 +102,16 @@ def texts_joined_by(args: Arguments) -> exp.Expr | None:
     return joined_texts(separated[1:])
 
 
+def list_without_null(args: Arguments) -> exp.Expr | None:
+    """ARRAY_AGG of Snowflake and Spark, and COLLECT_LIST, which leave NULL out."""
+    if len(args) != 1:
+        return None
+    value = args[0]
+    bare = value.expressions[0] if isinstance(value, exp.Distinct) else value
+    is_there = exp.Not(this=exp.Is(this=parenthesize(bare.copy()), expression=exp.Null()))
+    return exp.Filter(this=duckdb_call("array_agg", value), expression=exp.Where(this=is_there))
+
+
 def joined_list(args: Arguments) -> exp.Expr | None:
     """Snowflake's LISTAGG; one without a separator is not DuckDB's, which takes a comma."""
     parts = [part for arg in args for part in (arg.expressions if arg is args[0] else [arg])]

@@ -151,6 +151,7 @@ def test_files_and_table_functions_show_as_what_they_are(text, tables):
         ("SELECT a FROM other.t", 15, "schema or database", "alone"),
         ("SELECT a FROM t LIMIT 10 PERCENT", 26, "percentage", "LIMIT n"),
         ("FROM t", 1, "begins with FROM", "SELECT"),
+        ("TABLE t ORDER BY a", 1, "begins with TABLE", "SELECT"),
         ("PIVOT t ON a", 1, "PIVOT", "GROUP BY"),
         ("SUMMARIZE t", 1, "reads every row", "DESCRIBE"),
         ("EXPLAIN SELECT a FROM t", 1, "the engine's plan", "EXPLAIN PRIVACY"),

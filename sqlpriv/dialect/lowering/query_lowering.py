@@ -25,7 +25,7 @@ from sqlpriv.dialect.lowering.source_lowering import first_table, lower_source, 
 from sqlpriv.dialect.marked_tokens import CLAUSES
 from sqlpriv.dialect.marks import marked_name
 from sqlpriv.dialect.token_cursor import TokenCursor
-from sqlpriv.dialect.tokens import Token
+from sqlpriv.dialect.tokens import Kind, Token
 from sqlpriv.errors import Refused
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.keywords import words
@@ -189,6 +189,8 @@ class QueryLowering:
             return clauses.select, expressions[1:], clauses
         at = self.nodes.index(first or node)
         if isinstance(first, exp.Star) and tokens[at].upper != "*" and not inside:
+            if tokens[at].kind is Kind.END:  # of TABLE t, whose * nobody wrote
+                at = self.nodes.behind(at, "TABLE")
             raise begins_with(tokens[at])
         depth = 0  # of the parentheses that are closed between SELECT and the first known token
         while at > self._first and not (tokens[at].upper == "SELECT" and depth <= 0):

@@ -43,6 +43,9 @@ def test_a_question_is_charged_once_and_its_refresh_is_free(served, connection, 
         assert connection.execute(COUNTS, binary=binary).fetchall() == first
         assert "no charge" in notices[-1]
     assert connection.execute(COUNTS.replace("people", '"public"."people"')).fetchall() == first
+    cast = connection.execute(COUNTS.replace("COUNT(*) AS n", "COUNT(*)::float8"))
+    assert cast.description[1].name == "count"
+    assert "; count ± " in notices[-1]  # it was called ?column? there
     assert served.account() == once
 
 

@@ -273,10 +273,11 @@ class Answerer:
             table = with_error_columns(table, result)
         is_private = result.price is not None or result.half_widths
         notices = [line for line in result.message.split("\n") if line]
-        if is_private:
-            notices.append(summarise_errors(result))
         table = table.select(shown_columns(table.column_names, scan))
         named = table.rename_columns(output_names(table.column_names, scan))
+        if is_private:
+            names = dict(zip(table.column_names, named.column_names, strict=True))
+            notices.append(summarise_errors(result, names))
         return StatementAnswer(named, notices=notices)
 
     def _has_errors(self, scan: StatementScan) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pyarrow as pa
 
 from sqlpriv.interfaces.display.footnote import cost
 from sqlpriv.interfaces.server.postgresql.encoding import type_numbers as types
-from sqlpriv.interfaces.server.postgresql.statements.output_names import output_name
 from sqlpriv.session.session import Result
 
 
@@ -31,12 +32,12 @@ def with_error_columns(table: pa.Table, result: Result) -> pa.Table:
     return pa.Table.from_arrays(columns, schema=with_error_fields(table.schema))
 
 
-def summarise_errors(result: Result) -> str:
-    """Says in one line what an answer cost and how sure it is."""
+def summarise_errors(result: Result, names: Mapping[str, str]) -> str:
+    """Says in one line what an answer cost and how sure it is, by the names that columns have."""
     parts = [cost(result)]
     for name, widths in result.half_widths.items():
         finite = sorted(width for width in widths if width is not None)
         if finite:
             ends = dict.fromkeys(f"{width:.3g}" for width in (finite[0], finite[-1]))
-            parts.append(f"{output_name(name)} ± {' to '.join(ends)} (95 %)")
+            parts.append(f"{names.get(name, name)} ± {' to '.join(ends)} (95 %)")
     return "; ".join(parts)

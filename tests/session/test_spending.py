@@ -102,6 +102,11 @@ def test_a_renamed_table_is_shown_by_its_name(vault: Path) -> None:
     assert {row["unit_table"] for row in history} == {"persons"}
 
 
+def _left_to_each(session: Session) -> dict[str | None, float]:
+    table = rows(session.execute("SHOW PRIVACY BUDGET"))
+    return {row["principal"]: row["epsilon_left"] for row in table}
+
+
 def test_a_ceiling_for_everybody_binds_each_by_what_they_spent_themselves(vault: Path) -> None:
     with Session(vault, role="owner", principal="olga") as owner:
         message = owner.execute(
@@ -115,6 +120,10 @@ def test_a_ceiling_for_everybody_binds_each_by_what_they_spent_themselves(vault:
             assert analyst.budgets() == (("people", 0.25, 1.0),)
             with pytest.raises(BudgetExhausted, match=f"is left to {who}"):
                 analyst.execute(TWO.format(0.5) + f" WHERE age < {i + 50}")
+        with Session(vault, principal=who) as analyst:  # sees what is left to them, not to others
+            assert _left_to_each(analyst) == {None: 2.25 - 0.75 * i, "*": 1, who: 0.25, "Eve": 2}
+    with Session(vault, role="owner") as owner:
+        assert _left_to_each(owner) == {None: 1.5, "*": 1, "ada": 0.25, "bob": 0.25, "Eve": 2}
     with Session(vault, principal="eve") as eve:  # has a ceiling of her own, and the table 1.5 left
         assert eve.budgets() == (("people", 1.5, 3.0),)
         eve.execute(TWO.format(1.25) + " WHERE age > 7")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -19,7 +19,6 @@ from sqlpriv.kernel.terms.contract import (
     TableContract,
     Value,
 )
-from sqlpriv.kernel.vault import Kernel
 from sqlpriv.plan.pricing.display import epsilon_shown
 from sqlpriv.session.access.context import Access
 from sqlpriv.session.access.result import Result
@@ -27,6 +26,7 @@ from sqlpriv.session.access.table_grants import PUBLIC, paying_contracts
 from sqlpriv.session.commands.spending import (
     budget_history,
     noised_answers,
+    payers,
     statements_paid,
     table_names,
 )
@@ -87,20 +87,23 @@ def status(contract: TableContract) -> str:
     return "public" if contract.public else "undeclared"
 
 
-def budget(kernel: Kernel, contracts: Mapping[str, TableContract]) -> pa.Table:
+def budget(access: Access, contracts: Mapping[str, TableContract]) -> pa.Table:
     """SHOW PRIVACY BUDGET: what each unit's table may spend, has spent and has left.
 
     A row with a principal is a ceiling of theirs under the table's budget, and what they spent of
-    it. epsilon_left is the most that one more statement could ask for, if it concerns everybody.
-    Under zCDP epsilon_spent and epsilon_left add up to more than epsilon, because rho adds up and
-    epsilon does not. Of a budget of periods, epsilon_spent is of this period; epsilon_in_all is
-    what was spent since the start, and epsilon_total the most that may be, over all periods.
+    it. Below the ceiling of everybody who has none, `*`, stand those whom it binds: for an owner
+    all who spent something, for an analyst they themselves. epsilon_left is the most that one more
+    statement could ask for, if it concerns everybody. Under zCDP epsilon_spent and epsilon_left
+    add up to more than epsilon, because rho adds up and epsilon does not. Of a budget of periods,
+    epsilon_spent is of this period; epsilon_in_all is what was spent since the start, and
+    epsilon_total the most that may be, over all periods.
     """
+    ledger = access.kernel.ledger
     rows = [
-        {"unit_table": contract.table, "principal": holder or None, **_account(account)}
+        {"unit_table": contract.table, "principal": who or holder or None, **_account(account)}
         for contract in paying_contracts(contracts)
-        for holder in kernel.ledger.holders(contract.own_account)
-        if (account := kernel.ledger.account(contract.own_account, holder))
+        for holder, who in _accounts(access, contract.own_account)
+        if (account := ledger.account(contract.own_account, holder, who=who))
     ]
     texts = [(n, pa.string()) for n in ("unit_table", "principal")]
     names = (
@@ -119,6 +122,19 @@ def budget(kernel: Kernel, contracts: Mapping[str, TableContract]) -> pa.Table:
         in_all = [(n, pa.float64()) for n in ("epsilon_in_all", "epsilon_total")]
         fields += [("per", pa.string()), *in_all, ("until", pa.string())]
     return _table([{n: row[n] for n, _ in fields} for row in rows], fields)
+
+
+def _accounts(access: Access, unit_table: str) -> Iterator[tuple[str, str]]:
+    """Yields the holders of a table's budget and ceilings ('' for its own), `*` once more with each
+    principal whom it binds."""
+    ledger = access.kernel.ledger
+    holders = ledger.holders(unit_table)
+    named = {holder.lower() for holder in holders}
+    for holder in holders:
+        yield holder, ""
+        if holder == "*":
+            paid = payers(ledger, unit_table) if access.owner else [access.principal]
+            yield from (("*", who) for who in paid if who.lower() not in named)
 
 
 def _account(account: Account) -> dict[str, object]:
@@ -238,7 +254,7 @@ def show_state(show: cmd.Show, access: Access) -> Result:
         case "tables":
             return _or_who_grants(tables(contracts), access)
         case "budget":
-            return _or_who_grants(budget(access.kernel, contracts), access)
+            return _or_who_grants(budget(access, contracts), access)
         case "budget history":
             return Result(budget_history(ledger, names, viewer is not None))
         case "releases":

@@ -53,6 +53,11 @@ SELECT substr(charge.at, 1, 10), charge.unit_table, charge.kind, charge.snapshot
     charge.nano, charge.statement_id
 FROM charge ORDER BY charge.id
 """
+_PAYERS = """
+SELECT DISTINCT statement.principal
+FROM charge JOIN statement ON statement.id = charge.statement_id
+WHERE charge.unit_table = ?
+"""
 _BUDGETS = """
 SELECT substr(at, 1, 10), unit_table, holder, principal, kind, nano, delta FROM budget ORDER BY id
 """
@@ -175,6 +180,13 @@ def budget_history(ledger: Ledger, names: Mapping[str, str], named_alone: bool =
         names_of_numbers += ["rho_in_period", "epsilon_in_period"]
     numbers = [(name, pa.float64()) for name in names_of_numbers]
     return arrow.table(rows, pa.schema([*texts, ("statements", pa.int64()), *numbers]))
+
+
+def payers(ledger: Ledger, unit_table: str) -> list[str]:
+    """Returns in whose names something was charged to a table, each in one spelling, ascending."""
+    with ledger.begin() as db:
+        names = db.execute(_PAYERS, (unit_table.lower(),)).fetchall()
+    return sorted({name.lower(): name for (name,) in names}.values())
 
 
 def days_of(

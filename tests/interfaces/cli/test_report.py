@@ -24,7 +24,7 @@ CREATE TABLE visits AS SELECT i % 2000 AS pid FROM range(4000) r(i);
 CREATE TABLE codes AS SELECT 1 AS code;
 CREATE TABLE secrets AS SELECT 0815 AS x;
 ALTER TABLE people SET PRIVACY (KEY (id), BOUND (rows_per_unit = 1), COLUMN sex IN (0, 1),
-    BUDGET (epsilon = 2, per = 'month', total = 9), BUDGET (epsilon = 1) FOR '<ada>');
+    BUDGET (epsilon = 2, per = 'month', total = 9), BUDGET (epsilon = 1, per = 'day') FOR '<ada>');
 ALTER TABLE visits SET PRIVACY (LINK (pid) REFERENCES people(id), BOUND (rows_per_unit = 3));
 ALTER TABLE codes SET PUBLIC;
 """
@@ -84,6 +84,7 @@ def test_the_page_says_who_is_protected_what_was_spent_and_who_asked(page: Page)
         " Since the start, in all: ε = 0.5. Over all periods at most ε = 9.",
         'COUNT(*) AS "<b>n</b>"',
         "The last 1 of 1 statements",
+        "1 in each day",
     ):
         assert words in page.text
 

@@ -116,7 +116,7 @@ def _budgets(facts: ReportFacts, today: dt.date) -> str:
         (
             b["unit_table"],
             "everybody else" if b["principal"] == "*" else b["principal"],
-            number_text(b["epsilon"]),
+            number_text(b["epsilon"]) + (f" in each {b['per']}" if b.get("per") else ""),
             number_text(b["epsilon_spent"]) if b["principal"] != "*" else "",
             number_text(b["epsilon_left"]) if b["principal"] != "*" else "",
         )

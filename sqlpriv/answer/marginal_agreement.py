@@ -39,12 +39,14 @@ def make_marginals_agree(
     """Returns the moments with those of one aggregate in several marginals agreed to agree.
 
     Left as they are: aggregates whose marginals are not of the same rows (a value that no list
-    holds is in some and not in others; COUNT(DISTINCT …) does not add up), and those without
-    moments.
+    holds is in some and not in others; COUNT(DISTINCT …) does not add up), those without moments,
+    and tables of which an axis is of several keys or of some of a key's values.
     """
     agreed = dict(moments)
     sizes = [len(d.values) for d in output.groups]
     if not all(d.complete and d.values for d in output.groups):
+        return agreed
+    if any(m.cells != math.prod(sizes[i] for i in m.keys) for m in output.marginals):
         return agreed
     for number in range(len(output.marginals[0].recipes)):
         same = {m.keys: m.recipes[number] for m in output.marginals}

@@ -44,8 +44,10 @@ from sqlpriv.answer.outputs.named_outputs import are_named, named_columns, shown
 from sqlpriv.answer.shared_noise import shift_columns, tells_shifts
 from sqlpriv.answer.stratum_weights import align_weights
 from sqlpriv.errors import DataError, Refused
+from sqlpriv.kernel.terms.contract import Value
 from sqlpriv.kernel.terms.release import Release
 from sqlpriv.plan.aggregates.rewrites import Recipe
+from sqlpriv.plan.cells.axes import Axis
 from sqlpriv.plan.cells.computed_columns import (
     AGGREGATE,
     GROUP,
@@ -188,20 +190,23 @@ def _block(
     output: Output, marginal: GroupingSet, inputs: CellFigures, weights: NDArray[np.float64] | None
 ) -> pa.Table:
     """Returns the rows of one marginal; keys that it is summed over are NULL."""
-    dimensions = [*output.strata, *output.groups]
-    inside = [*range(len(output.strata)), *(len(output.strata) + i for i in marginal.keys)]
-    numbers = _value_numbers([d if i in inside else None for i, d in enumerate(dimensions)])
+    strata = len(output.strata)
+    numbers = _places_along([len(d.values) for d in output.strata], marginal.axes)
     first = numbers.shape[1]
-    if output.strata:
+    if strata:
         numbers = np.hstack([numbers, numbers[:, : first // _cell_count(output.strata)]])
-        numbers[: len(output.strata), first:] = -1
+        numbers[:strata, first:] = -1
     rows = numbers.shape[1]
+    nowhere = np.full(rows, -1)
     columns = {}
-    for i, dimension in enumerate(dimensions):
-        is_stratum = i < len(output.strata)
-        name = f"{STRATUM}{i}" if is_stratum else f"{GROUP}{i - len(output.strata)}"
-        values = arrow.array(dimension.values, ARROW[dimension.type])
-        columns[name] = values.take(arrow.numbers(numbers[i], numbers[i] < 0))
+    for i, dimension in enumerate(output.strata):
+        columns[f"{STRATUM}{i}"] = _values_at(dimension, dimension.values, numbers[i])
+    for i, dimension in enumerate(output.groups):
+        columns[f"{GROUP}{i}"] = _values_at(dimension, (), nowhere)
+    for axis, places in zip(marginal.axes, numbers[strata:], strict=True):
+        for n, i in enumerate(axis.places):
+            values = [row[n] for row in axis.rows]
+            columns[f"{GROUP}{i}"] = _values_at(output.groups[i], values, places)
     told_apart = tells_shifts(output)
     for i, recipe in enumerate(marginal.recipes):
         values, halves = aggregate_column(i, output, marginal, inputs, weights, rows)
@@ -230,26 +235,28 @@ def _without_cells(output: Output) -> Output:
     def without_values(dimensions: Sequence[Dimension]) -> tuple[Dimension, ...]:
         return tuple(replace(d, key=replace(d.key, values=())) for d in dimensions)
 
-    return replace(
-        output, strata=without_values(output.strata), groups=without_values(output.groups)
+    marginals = tuple(
+        replace(m, axes=tuple(axis._replace(rows=()) for axis in m.axes)) for m in output.marginals
     )
+    return replace(output, strata=without_values(output.strata), marginals=marginals)
 
 
 def _cell_count(dimensions: Sequence[Dimension]) -> int:
     return math.prod(len(d.values) for d in dimensions) or 1
 
 
-def _value_numbers(dimensions: Sequence[Dimension | None]) -> NDArray[np.int64]:
-    """Returns the numbers of each dimension's values in the cells, of shape (dimensions, cells).
+def _places_along(strata: Sequence[int], axes: Sequence[Axis]) -> NDArray[np.int64]:
+    """Returns where each cell lies along the strata's dimensions, of these sizes, and the axes:
+    shape (dimensions and axes, cells), row-major."""
+    sizes = [*strata, *(len(axis.rows) for axis in axes)]
+    return np.indices(sizes).reshape(len(sizes), math.prod(sizes))
 
-    Cells are row-major; a dimension that is summed over, None, has -1 in all of them.
-    """
-    sizes = [1 if d is None else len(d.values) for d in dimensions]
-    numbers = np.indices(sizes).reshape(len(sizes), math.prod(sizes))
-    for i, dimension in enumerate(dimensions):
-        if dimension is None:
-            numbers[i] = -1
-    return numbers
+
+def _values_at(
+    dimension: Dimension, values: Sequence[Value], places: NDArray[np.int64]
+) -> pa.Array:
+    """Returns the values at these places as a key's column: NULL at -1, of what is summed over."""
+    return arrow.array(values, ARROW[dimension.type]).take(arrow.numbers(places, places < 0))
 
 
 def _rows_among(

@@ -13,6 +13,7 @@ from sqlpriv.plan.aggregates.calls import Aggregate
 from sqlpriv.plan.aggregates.estimators import StatementOptions, choose_estimator
 from sqlpriv.plan.aggregates.quantile_method import choose_quantile_methods
 from sqlpriv.plan.aggregates.rewrites import GroupedRows, Recipe, expand_aggregate
+from sqlpriv.plan.cells.axes import Axis
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.plan import GroupingSet, Output
 from sqlpriv.statements import tree as t
@@ -25,19 +26,20 @@ LEVELLED = ("count", "sum", "mean")
 def grouping_set(
     select: t.Select,
     keys: tuple[int, ...],
+    axes: tuple[Axis, ...],
     cells: GroupedRows,
     aggregates: tuple[Aggregate, ...],
     price: type[Price],
     options: StatementOptions,
 ) -> GroupingSet:
-    """Returns what one set of keys asks for."""
+    """Returns what one set of keys asks for; the cells' keys are those of the axes."""
     recipes = _expand_recipes(aggregates, cells, select, price, options)
     own: tuple[Recipe | None, ...] = ()
     if options.population_share and cells.strata:
         whole = _expand_recipes(aggregates, replace(cells, strata=()), select, price, options)
         pairs = zip(recipes, whole, strict=True)
         own = tuple(w if w.kind in LEVELLED and r.whole is None else None for r, w in pairs)
-    return GroupingSet(keys, math.prod(len(key.values) for key in cells.keys), recipes, own)
+    return GroupingSet(keys, axes, recipes, own)
 
 
 def with_quantile_methods(

@@ -14,6 +14,7 @@ from sqlpriv.plan.aggregates.contribution_clamps import clamp_contributions
 from sqlpriv.plan.aggregates.estimators import StatementOptions
 from sqlpriv.plan.aggregates.rewrites import GroupedRows
 from sqlpriv.plan.cells import computed_columns, group_keys
+from sqlpriv.plan.cells.axes import axes_of_sets
 from sqlpriv.plan.cells.columns_of_keys import ColumnsOfKeys
 from sqlpriv.plan.cells.existing_combinations import existing_combinations
 from sqlpriv.plan.expressions.binder import Binder
@@ -68,6 +69,8 @@ def plan_output(
     aliases = output_aliases(select)
     strata = group_keys.bind_strata(select, binder, aliases)
     groups, sets = group_keys.bind_groups(select, binder, aliases, strata, selected)
+    existing = existing_combinations(groups, binder, contract, combinations, rows)
+    axes = axes_of_sets(groups, sets, () if options.integers else existing, strata, select)
     estimator = "gaussian" if isinstance(price, Rho) else "laplace"
     columns_of_keys = ColumnsOfKeys(groups, binder, contract, combinations, rows)
     writer = outputs.OutputWriter(
@@ -94,12 +97,13 @@ def plan_output(
         grouping_set(
             select,
             one,
-            GroupedRows(rows, stratum_keys, tuple(groups[i].key for i in one), unit_columns),
+            along,
+            GroupedRows(rows, stratum_keys, tuple(axis.key for axis in along), unit_columns),
             tuple(writer.aggregates),
             type(price),
             options,
         )
-        for one in sets
+        for one, along in zip(sets, axes, strict=True)
     ]
     weights = select.stratify.weights if select.stratify else ""
     values = [one.of for one in writer.aggregates if one.of is not None]
@@ -121,7 +125,7 @@ def plan_output(
         offset,
         weights,
         selected if sum(d.selected for d in groups) > 1 else None,
-        existing_combinations(groups, binder, contract, combinations, rows),
+        existing,
         output_half_widths.shared_releases(writer.aggregates),
         output_types(
             [item for _, item in columns],

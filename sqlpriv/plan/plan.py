@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Price, Rho
+from sqlpriv.kernel.terms.contract import Value
 from sqlpriv.kernel.terms.release import Measurement
 from sqlpriv.plan.aggregates.estimators import StatementOptions
 from sqlpriv.plan.aggregates.means.mean_rounds import MeanRounds
 from sqlpriv.plan.aggregates.rewrites import Recipe
 from sqlpriv.plan.cells import dimensions, group_keys
+from sqlpriv.plan.cells.axes import Axis
 from sqlpriv.plan.cells.computed_combinations import Existing
 from sqlpriv.plan.output_half_widths import SharedReleases
 from sqlpriv.statements import tree as t
@@ -28,15 +32,28 @@ class GroupingSet:
 
     Args:
         keys: Positions among the output's groups, ascending; the others are summed over.
-        cells: How many cells there are in a stratum.
+        axes: Those of its cells, row-major.
         recipes: What aggregate column i is made of.
         own: For each recipe the same over the whole population, where that is measured as well.
     """
 
     keys: tuple[int, ...]
-    cells: int
+    axes: tuple[Axis, ...]
     recipes: tuple[Recipe, ...]
     own: tuple[Recipe | None, ...] = ()
+
+    @property
+    def cells(self) -> int:
+        """How many cells there are in a stratum."""
+        return math.prod(len(axis.rows) for axis in self.axes)
+
+    def combinations(self) -> Iterator[tuple[Value, ...]]:
+        """Yields the values of the keys in each cell of a stratum, in the order of `keys`."""
+        along = [i for axis in self.axes for i in axis.places]
+        at = [along.index(i) for i in self.keys]
+        for rows in itertools.product(*(axis.rows for axis in self.axes)):
+            values = tuple(itertools.chain(*rows))
+            yield tuple(values[n] for n in at)
 
 
 @dataclass(frozen=True)

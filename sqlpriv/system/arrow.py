@@ -1,14 +1,15 @@
 """Arrow arrays of Python's values and numpy's numbers, made from their bytes.
 
 `pyarrow.array` imports pandas, wherever that is installed, to see whether it was given something of
-pandas' own. That import took as long as all the rest of a process's first answer. Decimals and
-timestamps still go through `pyarrow.array`.
+pandas' own. That import took as long as all the rest of a process's first answer. Timestamps and
+lists still go through `pyarrow.array`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import date
+from decimal import Context, Decimal
 from operator import index
 from typing import Any
 
@@ -85,6 +86,8 @@ def array(values: Sequence[Any], type_: pa.DataType) -> Any:
     if pa.types.is_integer(type_) and {*map(type, values)} == {int}:  # as most keys are
         return _from(type_, np.array(values, str(type_)), None)
     missing = np.fromiter((v is None for v in values), np.bool_, len(values))
+    if missing.all():
+        return pa.nulls(len(values), type_)
     if pa.types.is_integer(type_):
         whole = [0 if v is None else index(v) for v in values]
         return _from(type_, np.array(whole, str(type_)), missing)
@@ -101,7 +104,20 @@ def array(values: Sequence[Any], type_: pa.DataType) -> Any:
         texts = [b"" if v is None else v.encode() for v in values]
         ends = np.cumsum([0, *map(len, texts)]).astype(np.int32)
         return _from(type_, ends, missing, b"".join(texts))
+    if pa.types.is_decimal128(type_):
+        units = [0 if v is None else _whole_units(v, type_) for v in values]
+        octets = b"".join(unit.to_bytes(16, "little", signed=True) for unit in units)
+        return _from(type_, np.frombuffer(octets, np.uint8), missing)
     return pa.array(values, type_)
+
+
+def _whole_units(value: Decimal | int, type_: pa.DataType) -> int:
+    """Returns a decimal as a whole number of units of the type's last digit."""
+    exact = Context(prec=4 * type_.precision)
+    unit = exact.scaleb(Decimal(value), type_.scale)
+    if unit != (whole := int(unit)) or abs(whole) >= 10**type_.precision:
+        raise ValueError(f"{value} is no {type_}")
+    return whole
 
 
 def table(rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:

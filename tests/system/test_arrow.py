@@ -29,7 +29,8 @@ VALUES = {
     pa.date32(): [date(1, 1, 1), None, date(1970, 1, 1), date(9999, 12, 31)],
     pa.timestamp("us"): [datetime(1600, 2, 29, 1, 2, 3, 4), None],
     pa.timestamp("us", "UTC"): [datetime(2018, 1, 1, tzinfo=UTC)],
-    pa.decimal128(12, 3): [Decimal("1.250"), None],
+    pa.decimal128(12, 3): [Decimal("1.250"), None, Decimal("-999999999.999"), 7],
+    pa.decimal128(38, 0): [10**38 - 1, None, -(10**38) + 1, 0, Decimal(5)],
     pa.list_(pa.int64()): [[1, 2], None],
 }
 
@@ -53,7 +54,14 @@ def test_array_is_pyarrows(kind: pa.DataType, which: str) -> None:
 
 @pytest.mark.parametrize(
     ("values", "kind"),
-    [([300], pa.int8()), ([1.5], pa.int64()), (["x"], pa.float64()), ([1], pa.string())],
+    [
+        ([300], pa.int8()),
+        ([1.5], pa.int64()),
+        (["x"], pa.float64()),
+        ([1], pa.string()),
+        ([10**38], pa.decimal128(38, 0)),
+        ([Decimal("0.125")], pa.decimal128(9, 2)),
+    ],
 )
 def test_what_is_not_of_the_type_is_refused(values: list[object], kind: pa.DataType) -> None:
     with pytest.raises((OverflowError, TypeError, ValueError, AttributeError)):
@@ -85,6 +93,15 @@ with sqlpriv.connect(sys.argv[1]) as connection:
     asked += " FROM people GROUP BY name STRATIFY BY sex"
     connection.execute("EXPLAIN PRIVACY " + asked)
     assert len(connection.execute(asked).fetchall()) == 6
+    connection.execute("SET privacy_epsilon = 1")
+    for asked in (
+        "SELECT t.label, AVG(p.age) AS a FROM people p JOIN names t ON p.name = t.name"
+        " GROUP BY t.label, t.name ORDER BY a DESC",
+        "SELECT name, COUNT(*) AS n, n / 2 AS half FROM people GROUP BY name HAVING n > 0",
+        "SELECT name, SUM(age) AS s, s / SUM(SUM(age)) OVER () AS share FROM people GROUP BY name",
+        "SELECT name, sex, COUNT(*) AS n FROM people GROUP BY ROLLUP (name, sex) ORDER BY n",
+    ):
+        connection.execute(asked).fetchall()
     connection.execute("CREATE SYNTHETIC TABLE made AS SELECT sex, name, age FROM people"
                        " USING independent OPTIONS (epsilon = 1)")
 print("pandas" in sys.modules)
@@ -96,7 +113,8 @@ def test_a_first_answer_does_not_import_pandas(tmp_path: Path) -> None:
     write(
         vault,
         "CREATE TABLE people AS SELECT i AS id, i % 2 AS sex, ['a', 'b'][1 + i % 2] AS name,"
-        " i % 90 AS age FROM range(1000) r(i); ALTER TABLE people ADD PRIMARY KEY (id)",
+        " i % 90 AS age FROM range(1000) r(i); ALTER TABLE people ADD PRIMARY KEY (id);"
+        " CREATE TABLE names AS FROM (VALUES ('a', 'Anna'), ('b', 'Bert')) v (name, label)",
     )
     domains = {
         "sex": Categories((0, 1)),
@@ -105,6 +123,7 @@ def test_a_first_answer_does_not_import_pandas(tmp_path: Path) -> None:
     }
     with contextlib.closing(Kernel(vault)) as kernel:
         declare(kernel, domains=domains)
+        kernel.ledger.declare("names", "owner", public=True)
     command = [sys.executable, "-c", ANSWERED, str(vault)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     assert done.stdout.split()[-1] == "False"

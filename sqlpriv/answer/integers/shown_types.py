@@ -69,7 +69,8 @@ def _decimal(type_: str) -> pa.DataType | None:
 
 def _in_enum(column: pa.ChunkedArray[Any], type_: str) -> Any:
     """Returns texts as an ENUM, whose labels are in the order of its type."""
-    labels = pa.array([x.replace("''", "'") for x in re.findall(r"'((?:[^']|'')*)'", type_)])
+    texts = [x.replace("''", "'") for x in re.findall(r"'((?:[^']|'')*)'", type_)]
+    labels = arrow.array(texts, pa.string())
     places = pc.index_in(column, labels).cast(pa.uint8() if len(labels) < 256 else pa.uint16())
     chunks = [pa.DictionaryArray.from_arrays(chunk, labels) for chunk in places.chunks]
     return pa.chunked_array(chunks, pa.dictionary(places.type, pa.string()))

@@ -19,6 +19,7 @@ from sqlpriv.plan.plan import Output
 from sqlpriv.statements import sql
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.traverse import walk
+from sqlpriv.system import arrow
 from sqlpriv.system.quiet_engine import SANDBOX, open_utc_engine
 
 POSITION, TABLE = "position", "cells"
@@ -105,7 +106,7 @@ def rehearsed_cells(cells: pa.Table, output: Output) -> pa.Table:
             values = [0] * len(_REHEARSED)
         elif not (pa.types.is_integer(field.type) or pa.types.is_floating(field.type)):
             values = [None] * len(_REHEARSED)
-        columns.append(pa.array(values, field.type))
+        columns.append(arrow.array(values, field.type))
     return pa.table(columns, schema=cells.schema)
 
 

@@ -58,7 +58,8 @@ def shown_cells(cells: pa.Table, output: Output) -> pa.Table:
             keys.append((f"null{i}", missing))
             if pa.types.is_floating(values.type):
                 columns[f"nan{i}"] = is_nan = pc.is_nan(values)
-                values = pc.if_else(is_nan, 0.0, values)
+                nought = arrow.numbers(np.zeros(len(values)))  # a number by itself loads pandas
+                values = pc.if_else(is_nan, nought, values)
                 keys.append((f"nan{i}", order))
             columns[f"value{i}"] = values
             keys.append((f"value{i}", order))

@@ -65,6 +65,7 @@ from sqlpriv.answer.tails.stable_rows import (
     stable_columns,
 )
 from sqlpriv.errors import Error
+from sqlpriv.system import arrow
 
 Array = NDArray[np.float64]
 RunTail = Callable[[Mapping[str, pa.Table]], pa.Table]
@@ -257,7 +258,7 @@ class _TailMoves:
             rows, end = changed[column.answer], start + len(column.values)
             moved = column.values + step[start:end]
             at = rows.column_names.index(column.name)
-            array = pa.array(moved, pa.float64(), mask=np.isnan(moved))
+            array = arrow.numbers(moved, np.isnan(moved))
             changed[column.answer] = rows.set_column(at, column.name, array)
             start = end
         return changed

@@ -7,7 +7,7 @@ computed for each of them, in an engine without private tables.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import TableContract, Type
@@ -22,7 +22,7 @@ from sqlpriv.plan.cells.computed_combinations import (
 from sqlpriv.plan.cells.dimensions import Dimension
 from sqlpriv.plan.cells.group_keys import Combinations
 from sqlpriv.plan.expressions.binder import Binder
-from sqlpriv.plan.expressions.facts.joined_tables import scanned_tables
+from sqlpriv.plan.expressions.facts.joined_tables import columns_equated_by_joins, scanned_tables
 from sqlpriv.plan.expressions.facts.listed_rows import rows_that_pass, with_any_of
 from sqlpriv.plan.expressions.facts.value_facts import MAX_LEVELS
 
@@ -38,7 +38,8 @@ def existing_combinations(
 
     Keys depend on each other that are computed from one column, that are columns of one public
     table, or of which one is computed from another. A condition of WHERE on such columns alone
-    rules out further combinations in public.
+    rules out further combinations in public, and so does the domain of a column that a join equates
+    with one of a public table: `sold_on` between two days meets no other rows of a calendar.
 
     Args:
         groups: The keys of GROUP BY.
@@ -62,6 +63,7 @@ def existing_combinations(
         return of_keys
     met = {scan for scan, is_kept in scanned_tables(relation) if not is_kept}
     has_lefts = any(is_kept for _, is_kept in scanned_tables(relation))
+    within_domains = tuple(_partners_within_domains(binder, contract, relation))
     rows = (
         _rows_of_home(
             home,
@@ -69,11 +71,34 @@ def existing_combinations(
             groups,
             binder,
             combinations,
+            within_domains,
             lacks=has_lefts and (home[0], home[1].lower()) not in met,
         )
         for home, keys in homes.items()
     )
     return of_keys + tuple(existing for existing in rows if existing is not None)
+
+
+def _partners_within_domains(
+    binder: Binder, contract: TableContract, relation: a.Relation
+) -> Iterator[a.Expr]:
+    """Yields what the domains of private columns say of the public columns that joins equate with
+    them: rows whose value is outside its domain are in no group that is told from others by it."""
+
+    def is_public(name: str) -> bool:
+        home = contract.others.get(binder.homes.get(name, ("", ""))[0].lower())
+        return home is not None and home.public
+
+    for private, public in columns_equated_by_joins(relation, ("inner", "left")):
+        shape = binder.scope.get(private)
+        if shape is None or shape.type is Type.TEXT or is_public(private) or not is_public(public):
+            continue
+        column, of = a.Col(public), binder.scope[public].type
+        if shape.values is not None:
+            yield a.In(column, tuple(value for value in shape.values if value is not None))
+        elif shape.lower is not None and of is shape.type:
+            yield a.Call(">=", (column, a.Lit(shape.lower, of)))
+            yield a.Call("<=", (column, a.Lit(shape.upper, of)))
 
 
 def _rows_of_home(
@@ -82,12 +107,14 @@ def _rows_of_home(
     groups: Sequence[Dimension],
     binder: Binder,
     combinations: Combinations,
+    within_domains: Sequence[a.Expr],
     lacks: bool,
 ) -> Existing | None:
     """Returns the combinations of keys that rows of a public table (`home`: prefix, name) have.
 
-    Only rows count that meet the conditions on that table alone, and all of its columns as NULL
-    where a row may have no partner there (`lacks`). None where one key has no condition on it.
+    Only rows count that meet the conditions on that table alone and, as all partners do, those of
+    `within_domains`; and all of its columns as NULL where a row may have no partner there
+    (`lacks`). None where one key has no condition on it.
     """
     prefix, table = home
     columns = {
@@ -100,6 +127,7 @@ def _rows_of_home(
         return frozenset() < columns_read(expr) <= columns.keys() and _are_listed(expr, binder)
 
     conditions = tuple(filter(is_of_home, binder.conditions))
+    of_partners = tuple(filter(is_of_home, within_domains))
     whole = {place: a.Col(prefix + column.lower()) for place, column in keys}
     of_columns = {
         place: d.key.expr
@@ -108,20 +136,20 @@ def _rows_of_home(
         if is_of_home(d.key.expr)
     }
     exprs = tuple({**whole, **of_columns}.values())
-    if len(exprs) < 2 and not (conditions and exprs):
+    if len(exprs) < 2 and not ((conditions or of_partners) and exprs):
         return None
     rows_of_keys = combinations(table, tuple(column for _, column in keys))
-    if not (conditions or of_columns or lacks):
+    if not (conditions or of_partners or of_columns or lacks):
         return Existing(tuple(whole), rows_of_keys)
     places = (*whole, *of_columns)
     types = {col.name: groups[place].type for place, col in whole.items()}
-    read = columns_read((exprs, conditions)) - types.keys()
+    read = columns_read((exprs, conditions, of_partners)) - types.keys()
     types |= {name: binder.scope[name].type for name in read}
     kinds, none = tuple(types.items()), ((None,) * len(types),)
     rows = combinations(table, tuple(columns[name] for name in types))
     passing = without = None
     if len(rows) <= MAX_LEVELS:
-        passing = rows_that_pass(kinds, tuple(rows), exprs, conditions)
+        passing = rows_that_pass(kinds, tuple(rows), exprs, (*conditions, *of_partners))
         without = rows_that_pass(kinds, none, exprs, conditions) if lacks else ()
     if passing is None or without is None:
         return None if lacks or len(keys) < 2 else Existing(tuple(whole), rows_of_keys)

@@ -13,7 +13,6 @@ from sqlpriv.plan.aggregates.calls import aggregate_calls
 from sqlpriv.plan.cells.dimensions import Dimension, belongs_to_one_unit, bind_dimension
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.literal_types import refuse
-from sqlpriv.plan.pricing.cell_count import check_cell_count
 from sqlpriv.plan.pricing.googlesql_options import asks_for_threshold
 from sqlpriv.plan.pricing.tuned_constants import MAX_CELLS
 from sqlpriv.statements import tree as t
@@ -98,8 +97,6 @@ def bind_groups(
     if select.sets:
         at = [unique.index(dimension) for dimension in dimensions]
         sets = [tuple(sorted({at[i] for i in one})) for one in select.sets]
-    lists = [[d.values for d in (*strata, *(unique[i] for i in one))] for one in sets]
-    check_cell_count(lists, select)
     return GroupBy(tuple(unique), tuple(sets))
 
 

@@ -74,7 +74,7 @@ def output_rows(
         if (halves := expected.get(recipe)) is not None and np.isfinite(halves).any():
             absolute = float(np.nanmedian(halves))
             relative = _median_relative(recipe, halves, marginal_sizes)
-        by = keys_label(output, [output.groups[i].key for i in marginal.keys])
+        by = keys_label(output, [axis.key for axis in marginal.axes])
         rows.append(
             {
                 "measurement": f"output {name}{by}",
@@ -154,10 +154,11 @@ def _median_relative(
 
 def _group_labels(output: Output, marginal: GroupingSet) -> Iterator[str]:
     """Yields what a marginal's groups are, in the order of its cells."""
-    dimensions = [*output.strata, *(output.groups[i] for i in marginal.keys)]
-    for values in product(*(d.values for d in dimensions)):
-        pairs = zip(dimensions, values, strict=True)
-        yield ", ".join(f"{d.title} = {'NULL' if v is None else v}" for d, v in pairs)
+    titles = [d.title for d in (*output.strata, *(output.groups[i] for i in marginal.keys))]
+    strata = product(*(d.values for d in output.strata))
+    for stratum, group in product(strata, marginal.combinations()):
+        pairs = zip(titles, (*stratum, *group), strict=True)
+        yield ", ".join(f"{title} = {'NULL' if v is None else v}" for title, v in pairs)
 
 
 def price_of_tenth(price: Price, relative: float) -> Price:
@@ -218,7 +219,9 @@ def keys_label(output: Output, keys: Sequence[Key]) -> str:
     """Returns which set of keys it is, where there are several."""
     if len(output.marginals) == 1:
         return ""
-    names = [sql(d.node) for d in output.groups if d.key in keys]
+    axes = (axis for marginal in output.marginals for axis in marginal.axes)
+    places = {i for axis in axes if axis.key in keys for i in axis.places}
+    names = [sql(output.groups[i].node) for i in sorted(places)]
     return f" by {', '.join(names)}" if names else ", total"
 
 

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 
 from sqlpriv.errors import Refused
-from sqlpriv.kernel.terms.contract import Value
 from sqlpriv.plan.pricing.tuned_constants import MAX_CELLS
 from sqlpriv.statements import tree as t
 
@@ -15,11 +14,11 @@ class TooManyCells(Refused):
     """A query that could be answered but for the number of its groups."""
 
 
-def check_cell_count(sets: Sequence[Sequence[Sequence[Value]]], select: t.Select) -> None:
+def check_cell_count(sets: Sequence[Sequence[Sequence[object]]], select: t.Select) -> None:
     """Checks that the answer of a statement has not too many cells.
 
     Args:
-        sets: Of each grouping set, the lists of values of its keys.
+        sets: Of each grouping set, the strata's lists of values and what stands along its axes.
         select: The statement.
 
     Raises:

@@ -7,7 +7,6 @@ that share a price are planned again at their shares.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -182,9 +181,8 @@ class StepPlanner:
                 check_one_column(part, len(inner[-1].schema))
             placeholders[part] = placeholder(part, inner[-1].schema.field(0).type)
             if keyed is not None and isinstance(part, t.Subquery):
-                groups = inner[-1].plan.output.groups[: len(keyed.columns)]
-                keys = itertools.product(*(group.values for group in groups))
-                ones = dict.fromkeys(keys, 1.0)
+                (marginal,) = inner[-1].plan.output.marginals
+                ones = dict.fromkeys(marginal.combinations(), 1.0)
                 placeholders[part] = number_by_key(part, keyed.columns, ones)
         named = with_output_names(select) if subqueries else select
         outer = with_price_share(named, price, parts)

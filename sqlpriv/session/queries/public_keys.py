@@ -78,8 +78,10 @@ class PublicKeys:
 
     def combinations(self, table: str, columns: tuple[str, ...]) -> frozenset[tuple[Value, ...]]:
         """Returns which values of some columns stand in one row of a public table."""
-        rows = self._rows(table, columns)
-        pairs = rows.select(list(columns)).group_by(list(columns)).aggregate([])
+        # by DuckDB: a group_by of Arrow's imports pandas, which takes half a second
+        text = f"SELECT DISTINCT {', '.join(map(quote_name, columns))} FROM {quote_name(table)}"
+        rows = self.access.sql.public_rows([table], self.contracts, text)
+        pairs = self.access.sql.run_alone(rows, text, None)
         values = (map(_as_key, pairs.column(name).to_pylist()) for name in columns)
         return frozenset(zip(*values, strict=True))
 

@@ -56,7 +56,7 @@ def empty_answer(planned: Plan, schema: pa.Schema, sql: PlainSql) -> pa.Table:
         schema: The columns of its answer.
         sql: Runs SQL over nothing: DuckDB reads the labels of an ENUM.
     """
-    rows = schema.empty_table()
+    rows = arrow.table([], schema)
     types = planned.output.enum_types
     for number, field in enumerate(schema):
         if pa.types.is_dictionary(field.type) and (enum := types.get(field.name)):
@@ -108,7 +108,7 @@ def _with_values_for_all(answer: Result, step: int, used: set[Any]) -> pa.Table:
         if value is not None:
             used.add(value)
             filled = [value if i in places and v is None else v for i, v in enumerate(values)]
-            rows = rows.set_column(at, name, pa.array(filled, column.type))
+            rows = rows.set_column(at, name, arrow.array(filled, column.type))
     return rows
 
 

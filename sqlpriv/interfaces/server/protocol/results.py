@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from sqlpriv.kernel.terms.budget import KINDS
 from sqlpriv.session.session import Result
+from sqlpriv.system import arrow
 
 ROWS = 10_000
 """Rows of a batch, at most."""
@@ -78,7 +79,7 @@ def _metadata(result: Result, start: int, rows: int) -> bytes:
         "changed": result.changed,
     }
     columns = {
-        name: pa.array(values[start : start + rows], pa.float64())
+        name: arrow.array(values[start : start + rows], pa.float64())
         for name, values in result.half_widths.items()
     }
     table = pa.table(columns).replace_schema_metadata({_KEY: json.dumps(facts)})
@@ -90,4 +91,4 @@ def _metadata(result: Result, start: int, rows: int) -> bytes:
 
 
 def _empty(columns: pa.Schema) -> pa.RecordBatch:
-    return pa.record_batch([pa.array([], field.type) for field in columns], schema=columns)
+    return pa.record_batch([arrow.array([], field.type) for field in columns], schema=columns)

@@ -277,9 +277,14 @@ def _dearest_sealed(
 def _cell_sizes(
     kernel: Kernel, planned: Plan, contract: TableContract
 ) -> NDArray[np.float64] | None:
-    """Returns sealed counts of the plan's cells, if they were released before; else None."""
+    """Returns sealed counts of the plan's cells, if they were released before; else None. Those of
+    several grouping sets are added up from the counts by all keys, where each key has an axis."""
     output = planned.output
     strata, groups = (tuple(d.key for d in x) for x in (output.strata, output.groups))
+    if len(output.marginals) == 1:
+        groups = tuple(axis.key for axis in output.marginals[0].axes)
+    elif any(axis.key not in groups for marginal in output.marginals for axis in marginal.axes):
+        return None
     count = a.Count(output.recipes[0].queries[0].source, strata, groups)
     sealed = _dearest_sealed(kernel, contract, type(planned.price)(0), count)
     return None if sealed is None else sealed.values

@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from sqlpriv.errors import ProgrammingError
+from sqlpriv.system import arrow
 
 RunAlone = Callable[[str, Mapping[str, object] | None], pa.Table]
 """Runs a query over nothing, with parameters."""
@@ -125,7 +126,7 @@ def rescue_tail(
         f"no rows, as the answers cannot be put together: {reason}; they are kept, and cost nothing"
         " when they are asked for again: leave out of this statement what fails"
     )
-    return text, schema.empty_table(), (note,)
+    return text, arrow.table([], schema), (note,)
 
 
 def _texts_without_failures(

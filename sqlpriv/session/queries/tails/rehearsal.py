@@ -36,7 +36,7 @@ def with_made_up_numbers(rows: pa.Table, output: Output, least: int) -> pa.Table
             or field.type == arrow.HUGEINT
         ):
             numbers = [least + 7 * place + n % 11 for n in range(rows.num_rows)]
-            rows = rows.set_column(place, field, pa.array(numbers, field.type))
+            rows = rows.set_column(place, field, arrow.array(numbers, field.type))
     return rows
 
 

@@ -9,6 +9,7 @@ import pyarrow as pa
 from sqlpriv.interfaces.display.footnote import cost
 from sqlpriv.interfaces.server.postgresql.encoding import type_numbers as types
 from sqlpriv.session.session import Result
+from sqlpriv.system import arrow
 
 
 def with_error_fields(columns: pa.Schema) -> pa.Schema:
@@ -28,7 +29,7 @@ def with_error_columns(table: pa.Table, result: Result) -> pa.Table:
         columns.append(table.column(at))
         if types.type_oid(column.type) in types.NUMBERS:
             widths = result.half_widths.get(column.name) or [None] * table.num_rows
-            columns.append(pa.chunked_array([pa.array(widths, pa.float64())]))
+            columns.append(pa.chunked_array([arrow.array(widths, pa.float64())]))
     return pa.Table.from_arrays(columns, schema=with_error_fields(table.schema))
 
 

@@ -1753,6 +1753,13 @@ MUTANTS = (
         UNIT_ROWS,
     ),
     Mutant(
+        "what is computed in a part of a union is as a column",
+        K + "proof/unit_rows.py",
+        "of.pop() if len(of) == 1 else None",
+        "max(of, key=lambda type_: type_ is not None)",
+        UNIT_ROWS,
+    ),
+    Mutant(
         "computed text equals itself alone",
         K + "proof/unit_rows.py",
         "Type.DATE if is_day else None",

@@ -61,10 +61,12 @@ class Reach(NamedTuple):
         limited: The renderer enforces `rows` inside the relation, so that a join which reads it
             need not.
         types: By lower-case name, the type of each stored column. None for a computed column, with
-            two exceptions: a key keeps the type of its column, and the day of a timestamp is a
-            DATE, which equals no other day. None also for text with a collation, on whichever side
-            of a join: one such text may equal several texts of a UNIQUE column. None also for
-            moments of nanoseconds: several of a UNIQUE column are one moment of microseconds.
+            three exceptions: a key keeps the type of its column, a column of a union that of the
+            columns which it is in each part (the renderer casts them exactly), and the day of a
+            timestamp is a DATE, which equals no other day. None also for text with a collation, on
+            whichever side of a join: one such text may equal several texts of a UNIQUE column. None
+            also for moments of nanoseconds: several of a UNIQUE column are one moment of
+            microseconds.
         alone: The columns in which no two rows share a value.
         sides: The sides of joins, private and public, such that each row of the relation contains
             one row of the side.
@@ -99,10 +101,10 @@ def reach_of(relation: a.Relation, contract: TableContract, partners: Partners) 
         case a.Join(left, right):
             first, second = (reach_of(side, contract, partners) for side in (left, right))
             return _reach_of_join(relation, first, second, contract, partners)
-        case a.Union(names, parts):
+        case a.Union(_, parts):
             each = [reach_of(part, contract, partners) for part, _ in parts]
             rows, work, scans = map(sum, zip(*(part[:3] for part in each), strict=True))
-            bound, types = max(part.bound for part in each), dict.fromkeys(map(str.lower, names))
+            bound, types = max(part.bound for part in each), _types_of_union(relation, each)
             return Reach(rows, rows + work, scans, bound, True, types)
         case a.PerUnit(source, keys, folds, unit):
             below = reach_of(source, contract, partners)
@@ -170,6 +172,20 @@ def _reach_of_scan(scan: a.Scan, contract: TableContract) -> Reach:
         types=types,
         alone=frozenset((scan.prefix + column).lower() for column in table.unique),
     )
+
+
+def _types_of_union(union: a.Union, each: list[Reach]) -> dict[str, Type | None]:
+    """Returns the types of a union's columns that are stored columns of one type in each part.
+
+    Claim: a value of such a column equals one value at most of a UNIQUE column of its type. It is a
+    stored value, cast exactly: whole numbers to HUGEINT, any other type to the one of its kind.
+    """
+    types = dict[str, Type | None]()
+    for i, name in enumerate(union.names):
+        columns = [(exprs[i], part) for (_, exprs), part in zip(union.parts, each, strict=True)]
+        of = {p.types.get(x.name.lower()) if isinstance(x, a.Col) else None for x, p in columns}
+        types[name.lower()] = of.pop() if len(of) == 1 else None
+    return types
 
 
 def _reach_of_join(

@@ -32,7 +32,7 @@ from sqlpriv.statements import quote_name, tables
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.traverse import walk
 
-MOST = 10_000
+MOST = 100_000
 """Values of a column, or combinations of several, that are listed for keys."""
 _ORDERED = (Type.INTEGER, Type.REAL, Type.DATE, Type.TIMESTAMP)
 _LISTED = (*_ORDERED, Type.TEXT, Type.BOOLEAN)

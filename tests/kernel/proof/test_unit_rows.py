@@ -87,6 +87,8 @@ def by(*columns: str, kind: str = "inner") -> a.PerUnit:
     return a.PerUnit(a.Join(ORDERS, P, YES, kind), keys)
 
 
+SAME_U = same("u", "o.num")
+
 REACHES: dict[str, tuple[a.Relation, int, int]] = {
     "a table, in each of its strata": (ORDERS, 6, 6),
     "a filter adds nothing": (a.Derive(where(ORDERS, "o.shop", 1), "d", a.Col("o.x")), 6, 6),
@@ -110,6 +112,25 @@ REACHES: dict[str, tuple[a.Relation, int, int]] = {
         a.Join(ORDERS, P, a.Call("and", (same("o.num", "p.num"), same("o.shop", "p.shop")))),
         6,
         18,
+    ),
+    "one partner of each row of a union": (
+        a.Join(a.Union(("u",), ((P, (a.Col("p.shop"),)), (Q, (a.Col("q.num"),)))), ORDERS, SAME_U),
+        12,
+        24 + 6 + 12,
+    ),
+    "a union of a column and what is computed": (
+        a.Join(
+            a.Union(("u",), ((P, (a.Col("p.num"),)), (Q, (a.Call("abs", (a.Col("q.num"),)),)))),
+            ORDERS,
+            SAME_U,
+        ),
+        72,
+        24 + 6 + 72,
+    ),
+    "a union of doubles": (
+        a.Join(a.Union(("u",), ((P, (a.Col("p.x"),)),) * 2), ORDERS, same("u", "o.x")),
+        72,
+        24 + 6 + 72,
     ),
     "unique no more after a union": (
         a.Join(a.Union(("u",), ((P, (a.Col("p.num"),)),) * 2), ORDERS, same("u", "o.shop")),

@@ -18,3 +18,9 @@ SELECT p.pid, p.pname, d.d, COUNT(DISTINCT s.store) AS n, SUM(s.qty) AS q FROM s
 JOIN days d ON d.d = s.sold WHERE p.category = 'toys' AND d.d < '2022-02-01' GROUP BY ALL HAVING COUNT(*) > 0;
 SELECT y.d, y.dname, c.country, c.tier, COUNT(*) AS n FROM customers c JOIN sales s USING (cid) JOIN days y ON y.d = s.sold
 GROUP BY y.d, y.dname, c.country, c.tier, y.moy HAVING COUNT(*) > 0;
+SELECT p.category, COUNT(*) AS n, SUM(u.qty) AS q FROM (SELECT pid, qty FROM sales WHERE channel = 'web' UNION ALL SELECT pid, qty FROM sales WHERE store = 2) u
+JOIN products p ON p.pid = u.pid GROUP BY p.category;
+SELECT d.y, p.pname, SUM(u.amount) AS amount FROM (SELECT sold AS day, pid, price AS amount FROM sales UNION ALL SELECT sold, pid, -price FROM sales WHERE channel = 'phone') u,
+    days d, products p WHERE d.d = u.day AND p.pid = u.pid AND p.cost < 10 GROUP BY d.y, p.pname;
+WITH weekly AS (SELECT d.moy, d.y, SUM(s.qty) AS q FROM sales s JOIN days d ON d.d = s.sold GROUP BY d.moy, d.y)
+SELECT a.moy, a.q AS before, b.q AS after FROM (SELECT moy, q FROM weekly WHERE y = 2022) a, (SELECT moy, q FROM weekly WHERE y = 2023) b WHERE a.moy = b.moy;

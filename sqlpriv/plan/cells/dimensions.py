@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Type, Value
 from sqlpriv.kernel.terms.operations import columns_read
@@ -52,6 +53,10 @@ class Dimension:
     def values(self) -> tuple[Value, ...]:
         """The public list of the key's values, in its declared order."""
         return self.key.values
+
+
+class UnlistedKey(Refused):
+    """A key without a public list of values, of an aggregate over many units."""
 
 
 def bind_dimension(
@@ -102,8 +107,8 @@ def bind_dimension(
         shape = narrowed.shape(place, expr)
         values = (*results_of(expr), *((None,) if nullable else ()))
     if values is None:
-        raise refuse(
-            place,
+        raise UnlistedKey.at(
+            place.pos,
             f"{clause} needs a public list of this key's values",
             _listing_hint(node, binder, shape.type),
         )

@@ -6,6 +6,7 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, count
 
+from sqlpriv.errors import Refused
 from sqlpriv.kernel.proof.sensitivity import bound_of
 from sqlpriv.kernel.proof.unit_rows import Partners, reach_of
 from sqlpriv.kernel.terms import algebra as a
@@ -204,6 +205,10 @@ def _united_value(column: str, shape: Shape, united: Type) -> a.Expr:
     return a.Lit(None, united) if is_null else a.Col(column)
 
 
+class AggregatesOverUnits(Refused):
+    """A subquery that is no part of a private query: it may be answered by itself, before."""
+
+
 def aggregate_per_unit(
     rows: Rows,
     query: t.Select,
@@ -229,8 +234,8 @@ def aggregate_per_unit(
         for _, e in keys
     ]
     if not whole_identities(frozenset().union(*identified)):
-        raise refuse(
-            at,
+        raise AggregatesOverUnits.at(
+            query.pos,
             "this subquery aggregates over many units",
             "GROUP BY the unit's key in it, all its columns, or name it in WITH name AS (…) and "
             "SELECT FROM that alone",

@@ -19,11 +19,13 @@ from sqlpriv.answer.rows import answer
 from sqlpriv.dialect.bracket_parts import TooManyCopies
 from sqlpriv.errors import ProgrammingError, Refused
 from sqlpriv.kernel.terms.contract import TableContract
+from sqlpriv.plan.cells.dimensions import UnlistedKey
 from sqlpriv.plan.columns_by_pattern import spell_out_columns
 from sqlpriv.plan.expressions.facts.conditions import row_names
 from sqlpriv.plan.plan import Plan
 from sqlpriv.plan.pricing.cell_count import TooManyCells
 from sqlpriv.plan.pricing.statement import KNOWN_OPTIONS
+from sqlpriv.plan.relations.derived_tables import AggregatesOverUnits
 from sqlpriv.session.access.context import Access
 from sqlpriv.session.queries.lasting_answers import AnotherEachTime, lasting_answer, values_of
 from sqlpriv.session.queries.private_steps import StepPlanner
@@ -94,6 +96,8 @@ class ProgramCompiler:
             return refusal
         if isinstance(divided, Program | TooManyCells):
             return divided  # a part has too many cells: that is what to say
+        if isinstance(outcome, AggregatesOverUnits) and divided is not None:
+            return divided  # what keeps that subquery from being answered before
         return outcome if is_read or divided is None else divided
 
     # --- a statement in parts ---
@@ -109,6 +113,7 @@ class ProgramCompiler:
         steps_of: dict[str, list[PrivateStep]] = {}
         levels_of: dict[str, pa.Table] = {}
         too_large = [whole] if isinstance(whole, TooManyCells) else []
+        of_parts: list[Refused] = []  # of the last part that was tried, its own reasons first
         public_queries: list[str] = []
 
         def run_public(
@@ -134,10 +139,13 @@ class ProgramCompiler:
             steps = self._steps_of_part(part.select, is_table=True)
             if isinstance(steps, Refused):
                 too_large.extend([steps] if isinstance(steps, TooManyCells) else [])
+                if not isinstance(steps, AggregatesOverUnits | UnlistedKey):
+                    of_parts.append(steps)
                 return steps
             if part.keys_alone and steps[-1].plan.selection is None:
                 return Refused(KEYS_OF_ROWS, hint="add COUNT(*): each level is counted, with noise")
             steps_of[part.name] = steps
+            of_parts.clear()
             return None
 
         stored = StoredTables(
@@ -145,7 +153,7 @@ class ProgramCompiler:
         )
         division = divide(query, stored, attempt, whole, rewrite_joins, with_written_rows)
         if not isinstance(division, Division):
-            return too_large[0] if too_large else division
+            return next(iter((*too_large, *of_parts)), division)
         paid = [part for part in division.queries if part.name in steps_of]
         steps: list[PrivateStep] = []
         for part in paid:

@@ -30,7 +30,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,16 +54,27 @@ REHEARSED = 100_000
 
 @dataclass(eq=False)
 class _Stratum:
-    """A stratum's network so far, and rows drawn from it."""
+    """A stratum's network so far, and rows drawn from it.
+
+    Args:
+        size: The stratum's noised rows.
+        shares: One-way marginals, by column.
+        drawn: Levels of drawn rows, shape (rows, columns); of columns that are placed.
+        nodes: The network, parents first.
+        placed: Their columns.
+        counts: By set of placed columns, the expected counts of its cells: a column that is placed
+            is not drawn again, so these do not change from round to round.
+    """
 
     size: float
     shares: Mapping[int, Floats]
     drawn: NDArray[np.int64]
     nodes: list[NetworkNode]
+    placed: set[int] = field(init=False)
+    counts: dict[tuple[int, ...], Floats] = field(init=False, default_factory=dict)
 
-    @property
-    def placed(self) -> set[int]:
-        return {node.column for node in self.nodes}
+    def __post_init__(self) -> None:
+        self.placed = {node.column for node in self.nodes}
 
 
 def phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
@@ -102,12 +113,17 @@ def _fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[Networ
         _start_stratum(n, of, sizes, rng) for n, of in zip(rows.tolist(), one_ways, strict=True)
     ]
     cliques = _cliques(columns, sizes, grown, plan, options["degree"])
+    all_are_read = False
     for choosing, measuring in choose_and_measure.play_rounds(ask, plan, "growing networks"):
         sigma = count_sigma(measuring)
         allowed = np.array([[_may_grow(g, c, sizes, sigma) for c in cliques] for g in grown])
-        guesses = [_guess(c, grown, sizes, sigma) for c in cliques]
-        picks = following(ask, rows).select(guesses, choosing, allowed)
-        answers = measured_where_chosen(ask, [cliques[i] for i in picks], measuring)
+        # The gate reads a set when it is first told of it, and one reading of all is the cheapest.
+        competing = np.flatnonzero(allowed.any(axis=0)) if all_are_read else range(len(cliques))
+        all_are_read = True
+        guesses = [_guess(cliques[i], grown, sizes, sigma) for i in competing]
+        picks = following(ask, rows).select(guesses, choosing, allowed[:, competing])
+        chosen = [guesses[pick].clique for pick in picks]
+        answers = measured_where_chosen(ask, chosen, measuring)
         for stratum, answer in zip(grown, borrowed_answers(answers, rows, one_ways), strict=True):
             _add_column(stratum, answer, sizes, rng)
     return tuple(NetworkModel(tuple(g.nodes), g.size) for g in grown)
@@ -135,6 +151,7 @@ def _place_node(
 ) -> None:
     stratum.drawn[:, node.column] = draw_column(stratum.drawn, node, sizes, rng)
     stratum.nodes.append(node)
+    stratum.placed.add(node.column)
 
 
 def _cliques(
@@ -193,11 +210,14 @@ def _guess(
 
 
 def _expected_counts(stratum: _Stratum, columns: tuple[int, ...], sizes: tuple[int, ...]) -> Floats:
-    """Returns the expected counts that the network so far gives these columns' cells, flat."""
-    cells = math.prod(sizes[c] for c in columns)
-    counts = np.bincount(flat(stratum.drawn, columns, sizes), minlength=cells).astype(np.float64)
-    counts *= max(stratum.size, 1.0) / len(stratum.drawn)
-    return counts
+    """Returns the expected counts that the network so far gives these columns' cells, flat. The
+    columns are placed."""
+    if columns not in stratum.counts:
+        cells = math.prod(sizes[c] for c in columns)
+        rows = np.bincount(flat(stratum.drawn, columns, sizes), minlength=cells)
+        counts = rows.astype(np.float64) * (max(stratum.size, 1.0) / len(stratum.drawn))
+        stratum.counts[columns] = counts
+    return stratum.counts[columns]
 
 
 def _add_column(
@@ -232,6 +252,6 @@ METHOD = Method(
     fit=fit,
     one_model=whole_or_strata.whole_if_better(pair_plan),
     phases=phases,
-    max_columns=100,  # which took 60 CPU s (20,000 rows of six levels, epsilon 1)
+    max_columns=100,  # which took 12 CPU s (20,000 rows of six levels, epsilon 1)
     merges_lists=True,
 )

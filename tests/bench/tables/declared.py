@@ -3,6 +3,7 @@
 A column of one value, a key, a comment and a text of more than MOST_LABELS values are left out. A
 number, date or timestamp of more than FEW values gets an interval whose ends are rounded outwards
 to one digit, as somebody writes them who does not look; any other column the list of its values.
+The tables of `generated.py` are declared by the same rule.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+from bench.tables import generated
 from support.places import SHARED
 from support.vaults import declare, write
 
@@ -53,6 +55,7 @@ OUTCOMES: dict[str, tuple[str, str]] = {
     "tpch_sf001_lineitem": ("l_returnflag", "l_linestatus"),
     "tpch_sf001_orders": ("o_orderstatus", "o_orderpriority"),
     "tpch_sf001_part": ("p_mfgr", "p_size"),
+    **generated.OUTCOMES,
 }
 """By table: the column whose commonest value a classifier tells from the others, and the column
 whose values are the strata of `by stratum`. tpch_sf001_partsupp has neither."""
@@ -84,12 +87,15 @@ def build_vault(folder: Path, table: str, rows: int) -> Declared:
     """Returns a vault of `rows` rows of the table at most, the first by a hash of their number."""
     vault = folder / f"{table}.duckdb"
     source = f"read_parquet('{DATA}/{table}.parquet', file_row_number = true)"
+    most_labels = MOST_LABELS
+    if table in generated.GENERATED:
+        source, most_labels = f"({generated.GENERATED[table]})", generated.MOST_LABELS
     with duckdb.connect() as engine:
         engine.execute(
             f"CREATE TABLE people AS FROM {source} ORDER BY hash(file_row_number) LIMIT {rows}"
         )
         count = _count(engine, "people")
-        domains = _domains(engine, count)
+        domains = _domains(engine, count, most_labels)
         chosen = ", ".join(f'"{name}"' for name in domains)
         write(
             vault,
@@ -103,7 +109,9 @@ def build_vault(folder: Path, table: str, rows: int) -> Declared:
     return Declared(vault, domains, count)
 
 
-def _domains(engine: duckdb.DuckDBPyConnection, count: int) -> dict[str, ColumnDomain]:
+def _domains(
+    engine: duckdb.DuckDBPyConnection, count: int, most_labels: int
+) -> dict[str, ColumnDomain]:
     domains: dict[str, ColumnDomain] = {}
     for name, sql_type, *_ in engine.execute("DESCRIBE people").fetchall():
         if name.lower().endswith(KEYS) or name == "file_row_number" or "TIME ZONE" in sql_type:
@@ -113,7 +121,7 @@ def _domains(engine: duckdb.DuckDBPyConnection, count: int) -> dict[str, ColumnD
             " FROM people"
         ).fetchall()[0]
         is_text = sql_type == "VARCHAR"
-        if distinct < 2 or (is_text and distinct > MOST_LABELS):
+        if distinct < 2 or (is_text and distinct > most_labels):
             continue
         if not is_text and distinct > FEW:
             domains[name] = Interval(_rounded(low, -1), _rounded(high, 1), nullable=known < count)

@@ -91,7 +91,8 @@ def _decode_table(
     fixed = np.unravel_index(strata, domain.strata_shape or (1,))
     arrays = {s.column.name: decode(s, fixed[i], rng) for i, s in enumerate(domain.strata)}
     for i, attribute in enumerate(domain.attributes):
-        arrays[attribute.column.name] = decode(attribute, codes[:, i], rng, inside.get(i))
+        others = [*np.delete(codes, i, axis=1).T] if attribute.grouped is not None else []
+        arrays[attribute.column.name] = decode(attribute, codes[:, i], rng, inside.get(i), others)
     arrays |= {column.name: draw_values(column, len(codes), rng) for column in domain.made_up}
     drawn = pa.table({name: arrays[name] for name in domain.output})
     return add_differences(drawn, domain.composed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
@@ -52,6 +52,7 @@ def decode(
     codes: NDArray[np.int64],
     rng: np.random.Generator,
     positions: NDArray[np.float64] | None = None,
+    others: Sequence[NDArray[np.int64]] = (),
 ) -> Any:
     """Returns the values of these levels, shape (rows,), as an Arrow array of the column's type.
 
@@ -64,10 +65,11 @@ def decode(
         rng: Any generator.
         positions: From 0 to 1, where in its bin each row lies (`positions.ranks_inside`); None for
             a random order.
+        others: Levels of the other columns: values of a group of them are spread over these evenly.
     """
     target = arrow_type(attribute.column.sql_type)
     if attribute.grouped is not None:
-        codes = dealt(codes, attribute.grouped.share, rng)
+        codes = dealt(codes, attribute.grouped.share, rng, others)
     if attribute.bounds is None:
         return _labels(attribute, target).take(arrow.numbers(codes))
     last = len(attribute.bounds) - 2

@@ -149,7 +149,9 @@ def _start_stratum(
 def _place_node(
     stratum: _Stratum, node: NetworkNode, sizes: tuple[int, ...], rng: np.random.Generator
 ) -> None:
-    stratum.drawn[:, node.column] = draw_column(stratum.drawn, node, sizes, rng)
+    stratum.drawn[:, node.column] = draw_column(
+        stratum.drawn, node, sizes, rng, sorted(stratum.placed)
+    )
     stratum.nodes.append(node)
     stratum.placed.add(node.column)
 

@@ -39,16 +39,24 @@ class NetworkModel:
     ) -> NDArray[np.int64]:
         """Returns levels, column by column; every cell is within one of its expected count."""
         drawn = np.zeros((rows, len(sizes)), dtype=np.int64)
+        placed: list[int] = []
         for node in self.nodes:
-            drawn[:, node.column] = draw_column(drawn, node, sizes, rng)
+            drawn[:, node.column] = draw_column(drawn, node, sizes, rng, placed)
+            placed.append(node.column)
         return drawn
 
 
 def draw_column(
-    drawn: NDArray[np.int64], node: NetworkNode, sizes: Sequence[int], rng: np.random.Generator
+    drawn: NDArray[np.int64],
+    node: NetworkNode,
+    sizes: Sequence[int],
+    rng: np.random.Generator,
+    placed: Sequence[int],
 ) -> NDArray[np.int64]:
-    """Returns one more column for rows whose parents are drawn, shape (rows,)."""
-    return dealt(flat(drawn, node.parents, sizes), node.table, rng)
+    """Returns one more column for rows whose parents are drawn, shape (rows,); `placed` are all
+    columns that are drawn."""
+    earlier = [drawn[:, c] for c in placed if c not in node.parents]
+    return dealt(flat(drawn, node.parents, sizes), node.table, rng, earlier)
 
 
 def flat(

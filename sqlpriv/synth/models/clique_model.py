@@ -102,13 +102,14 @@ class CliqueModel:
 
     def draw(self, rows: int, rng: np.random.Generator) -> dict[int, Codes]:
         """Returns the levels of every column, shape (rows,) each: node by node, by rounded counts,
-        shuffled inside the cells of the separator (see `sampling.dealt`)."""
+        spread evenly inside the cells of the separator (see `sampling`)."""
         drawn: dict[int, Codes] = {}
         for node, table in zip(self.nodes, self.beliefs, strict=True):
             above = np.zeros(rows, dtype=np.int64)
             for column, size in zip(node.separator, node.shape, strict=False):
                 above = above * size + drawn[column]
-            cells = dealt(above, table.reshape(node.rows, -1), rng)
+            earlier = [codes for column, codes in drawn.items() if column not in node.separator]
+            cells = dealt(above, table.reshape(node.rows, -1), rng, earlier)
             levels = np.unravel_index(cells, node.shape[node.separator_size :])
             drawn.update(zip(node.new, levels, strict=True))
         return drawn

@@ -35,6 +35,8 @@ class MixtureModel:
         components = len(next(iter(self.shares.values())))
         alike = np.ones((1, components))
         component = dealt(np.zeros(rows, dtype=np.int64), alike, rng)
+        placed: list[int] = []
         for column, share in self.shares.items():
-            drawn[:, column] = dealt(component, share, rng)
+            drawn[:, column] = dealt(component, share, rng, [drawn[:, c] for c in placed])
+            placed.append(column)
         return drawn

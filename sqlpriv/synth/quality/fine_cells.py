@@ -41,7 +41,8 @@ def in_fine_cells(domain: Domain, declared: Domain, codes: Codes) -> tuple[Domai
             attributes[i], fine[:, i] = _fine_column(attribute, codes[:, i], inside.get(i), rng)
         elif attribute.grouped is not None:
             attributes[i] = replace(attribute, key=declared.attributes[i].key, grouped=None)
-            fine[:, i] = dealt(codes[:, i], attribute.grouped.share, rng)
+            others = [*np.delete(codes, i, axis=1).T]
+            fine[:, i] = dealt(codes[:, i], attribute.grouped.share, rng, others)
     return replace(domain, attributes=tuple(attributes)), fine
 
 

@@ -36,6 +36,62 @@ def test_rounding_is_unbiased():
     assert np.rint(table[0]) != pytest.approx([2.3, 0.25, 3.45], abs=0.036)
 
 
+def test_levels_are_spread_over_earlier_columns():
+    """Two earlier columns of 5 and 7 levels, 10,000 rows, 20 draws: the pair tables of the new
+    column, which chance has off by .011 and .016, are off by a quarter of that at most. Nor is the
+    new column's table by its parent off by more than whole numbers make it."""
+    rng = np.random.default_rng(1)
+    parent, *earlier = (rng.integers(0, size, 10_000) for size in (2, 5, 7))
+    table = np.array([[0.2, 0.3, 0.1, 0.4], [0.1, 0.1, 0.1, 0.7]])
+
+    def distances(spread: bool) -> list[float]:
+        drawn = dealt(parent, table, rng, earlier if spread else ())
+        assert np.abs(crossed(parent, drawn) - crossed_exactly(parent)).max() < 1
+        return [np.abs(crossed(c, drawn) - crossed_exactly(c)).sum() / 20_000 for c in earlier]
+
+    def crossed(column: np.ndarray, drawn: np.ndarray) -> np.ndarray:
+        counts = np.zeros((column.max() + 1, 4))
+        np.add.at(counts, (column, drawn), 1)
+        return counts
+
+    def crossed_exactly(column: np.ndarray) -> np.ndarray:
+        return np.stack([table[parent[column == v]].sum(axis=0) for v in range(column.max() + 1)])
+
+    by_chance, spread = (np.mean([distances(x) for _ in range(20)], axis=0) for x in (False, True))
+    assert by_chance == pytest.approx([0.0115, 0.0155], abs=0.002)
+    assert (spread < by_chance / 4).all()
+
+
+def test_every_row_has_its_shares_where_levels_are_spread():
+    """n = 4,000 draws of 6 rows of one parent in two earlier levels: a row has each level as often
+    as its share says, within 4.5 standard errors (at most .0356). Rows that are dealt to in order
+    have 1 for .5, and must fail."""
+    rng = np.random.default_rng(2)
+    parent, earlier = np.zeros(6, dtype=np.int64), [np.array([0, 0, 0, 1, 1, 1])]
+    table = np.array([[0.5, 0.3, 0.2]])
+    drawn = np.stack([dealt(parent, table, rng, earlier) for _ in range(4_000)])
+    for level, share in enumerate(table[0]):
+        assert (drawn == level).mean(axis=0) == pytest.approx(np.full(6, share), abs=0.0356)
+    in_order = np.repeat([0, 1, 2], [3, 2, 1])
+    assert (in_order == 0).astype(float) != pytest.approx(np.full(6, 0.5), abs=0.0356)
+
+
+def test_levels_do_not_follow_the_order_of_rows():
+    """Earlier columns that tell every two rows apart: the second one's parity and a new column of
+    two levels are independent, n = 10,000: their common count is within 4.5 standard deviations
+    (50, as of chance) of a quarter. With levels at fixed places each second row has the same, and
+    that must fail."""
+    rng = np.random.default_rng(5)
+    parity = np.tile([0, 1], 5_000)
+    earlier = [np.repeat(np.arange(5_000), 2), parity]
+    for _ in range(10):
+        drawn = dealt(np.zeros(10_000, dtype=np.int64), np.array([[0.5, 0.5]]), rng, earlier)
+        assert drawn.sum() == 5_000
+        assert (drawn & parity).sum() == pytest.approx(2_500, abs=225)
+    at_fixed_places = np.tile([0, 1], 5_000)  # of rows in the order of the earlier columns
+    assert (at_fixed_places & parity).sum() != pytest.approx(2_500, abs=225)
+
+
 def siblings(shuffle: bool) -> float:
     """The p-value of dependence of two children given one parent, 6,000 rows in three levels."""
     rng = np.random.default_rng(4)

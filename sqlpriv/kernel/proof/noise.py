@@ -69,10 +69,8 @@ def gaussian(sensitivity_l2: float, rho: Rho) -> Noise:
     OpenDP's map disagrees, as do the next two.
     """
     scale, distance = _noise_scale(sensitivity_l2, rho), root_above(Fraction(sensitivity_l2) ** 2)
-    return Noise(
-        scale,
-        _confirm_price(measurements.make_gaussian(_INTEGERS, _L2, scale), distance, rho),
-    )
+    measurement = measurements.make_gaussian(_INTEGERS, _L2, scale)
+    return Noise(scale, _confirm_price(measurement, distance, rho))
 
 
 @lru_cache(1024)

@@ -1,5 +1,5 @@
-"""`python tests/bench/coverage.py [--shapes …] [--rows …] [--strata …] [--kinds …] [--using …]
-[--runs …] [--draws …] [--picture FILE]`.
+"""`python tests/bench/coverage.py [--set … | --shapes …] [--rows …] [--strata …] [--apart …]
+[--kinds …] [--using …] [--runs …] [--draws …] [--picture FILE]`.
 
 How often the 95 % intervals of AVG hold the truth, and how large its errors are, by the shape of
 the values, the number of rows and strata, the kind of the budget, and the estimator. A statement is
@@ -10,7 +10,8 @@ kernel's own price. It holds generated rows and has no budget: it is for benchma
 Each line: the part of the groups' intervals (each by its rows) and of everybody's that held, of
 everybody's where the answer has no note, and the part of answers with one; root mean square errors
 of groups and everybody, and the median half-width. `--draws` spreads the runs over so many tables.
-`--picture` draws the parts. `regret.py` makes the table of how far `auto` is from the best.
+`--apart` lets the strata differ: a row's stratum depends on its value then. `--picture` draws the
+parts. `regret.py` makes the table of how far `auto` is from the best.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from bench import mean_tables
 from bench.heat_map import Square, draw
 from bench.mean_tables import StratifiedRows
-from bench.value_shapes import FURTHER, SHAPES, ValueShape
+from bench.value_shapes import SETS, ValueShape
 
 from sqlpriv.answer.interval_notes import most_unseen
 from sqlpriv.answer.moments import read_moments
@@ -47,8 +48,8 @@ from sqlpriv.plan.planner import plan
 from sqlpriv.session.declarations.budgets import budget_at
 
 STRATA = ("1", "18", "200", "Zipf 18")
-HEADING = "shape               rows strata"
-ALL_SHAPES = {**SHAPES, **FURTHER}
+HEADING = "shape                rows strata"
+ALL_SHAPES = {name: shape for shapes in SETS.values() for name, shape in shapes.items()}
 USING = ("auto", "plain", "quantile", "coinpress", "pooled")
 
 
@@ -168,10 +169,25 @@ class Runs:
     doubtful: np.ndarray
 
 
-def rows_of(shape: ValueShape, rows: int, strata: str, seed: int = 7) -> StratifiedRows:
-    """Returns rows of one shape; all strata have the same distribution."""
-    x = np.clip(shape.draw(np.random.default_rng(seed), rows), shape.lower, shape.upper)
+def rows_of(
+    shape: ValueShape, rows: int, strata: str, seed: int = 7, apart: float = 0.0
+) -> StratifiedRows:
+    """Returns rows of one shape.
+
+    Args:
+        shape, rows, strata: What they are of.
+        seed: Of the values and of which strata are high.
+        apart: How far rows are sorted by value before strata are cut off them: a row's rank, as a
+            part of all, counts so many times a uniform number. At 0 all strata are alike.
+    """
+    rng = np.random.default_rng(seed)
+    x = np.clip(shape.draw(rng, rows), shape.lower, shape.upper)
     stratum, k = strata_of(strata, rows)
+    if apart:
+        rank = np.argsort(np.argsort(x, kind="stable")) / rows
+        x = x[np.argsort(apart * rank + rng.random(rows))]
+        sizes, order = np.bincount(stratum, minlength=k), rng.permutation(k)
+        stratum = np.repeat(order, sizes[order])
     return StratifiedRows(x, stratum, (k,), shape.lower, shape.upper, shape.whole)
 
 
@@ -245,20 +261,23 @@ def chosen_rows(
     """
     for name, kind in product(given.tables or (), given.kinds):
         yield f"{name:33}", mean_tables.load(name), kind
-    suite = () if given.tables else product(given.shapes, given.rows, given.strata, given.kinds)
+    names = given.shapes or list(SETS[given.set])
+    suite = () if given.tables else product(names, given.rows, given.strata, given.kinds)
     for shape, rows, strata, kind in suite:
         if int(strata.split()[-1]) <= rows:
-            drawn = rows_of(ALL_SHAPES[shape], rows, strata, seed)
-            yield f"{shape:18} {rows:6} {strata:>7}", drawn, kind
+            drawn = rows_of(ALL_SHAPES[shape], rows, strata, seed, given.apart)
+            yield f"{shape:18} {rows:6} {strata:>8}", drawn, kind
 
 
 def arguments(description: str | None) -> argparse.ArgumentParser:
     """Returns the options that choose parts of the grid."""
     parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--shapes", nargs="*", default=list(SHAPES), choices=list(ALL_SHAPES))
+    parser.add_argument("--set", default="suite", choices=list(SETS), help="of shapes")
+    parser.add_argument("--shapes", nargs="*", choices=list(ALL_SHAPES), help="in its place")
     parser.add_argument("--tables", nargs="*", choices=mean_tables.NAMES)
     parser.add_argument("--rows", nargs="*", type=int, default=[30, 1_000, 100_000])
     parser.add_argument("--strata", nargs="*", default=list(STRATA))
+    parser.add_argument("--apart", type=float, default=0.0)
     parser.add_argument("--kinds", nargs="*", default=["pure", "zcdp"])
     parser.add_argument("--using", nargs="*", default=list(USING))
     parser.add_argument("--runs", type=int, default=400)

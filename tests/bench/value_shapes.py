@@ -140,3 +140,34 @@ FURTHER: dict[str, ValueShape] = {
 """Distributions that no estimator was tuned on, but for the first three: on these, heavy tails
 beside light bodies, STRAIGHT of `tail_constants` was chosen. The last seventeen were looked at when
 the constants of `slow_tails` stood, and the last five of these when regret was."""
+
+ASIDE: dict[str, ValueShape] = {
+    "Weibull .45": ValueShape(lambda r, n: 120 * r.weibull(0.45, n), 0, 1e5),
+    "triangular at 0": ValueShape(lambda r, n: r.triangular(0, 0, 800, n), 0, 1000),
+    "three modes": ValueShape(
+        lambda r, n: (
+            r.choice([10.0, 1_000.0, 50_000.0], n, p=[0.5, 0.3, 0.2]) * r.normal(1, 0.04, n)
+        ),
+        0,
+        1e6,
+    ),
+    "Zipf 1.3": ValueShape(lambda r, n: r.zipf(1.3, n).astype(float), 1, 1e6, True),
+    "by 5, 30 % zeros": ValueShape(
+        lambda r, n: np.where(r.random(n) < 0.3, 0.0, 5 * np.rint(r.gamma(2, 9, n))),
+        0,
+        10_000,
+        True,
+    ),
+    "minus log-normal": ValueShape(lambda r, n: -np.exp(r.normal(8, 1, n)), -1e7, 0),
+    "2 % beyond the end": ValueShape(
+        lambda r, n: np.where(r.random(n) < 0.02, 5_000.0, r.normal(100, 15, n)), 0, 1_000
+    ),
+    "beta .3": ValueShape(lambda r, n: r.beta(0.3, 0.3, n), 0, 1),
+    "shop prices": ValueShape(lambda r, n: np.floor(r.exponential(60, n)) + 10.99, 0, 1e5),
+    "log-normal pair": ValueShape(
+        lambda r, n: r.choice([-1.0, 1.0], n) * np.exp(r.normal(6, 1, n)), -1e6, 1e6
+    ),
+    "far offset": ValueShape(lambda r, n: 1e9 + r.normal(0, 1e5, n), 0, 1e12, True),
+}
+"""Distributions that were drawn up by somebody who had tuned nothing, and looked at afterwards."""
+SETS: dict[str, dict[str, ValueShape]] = {"suite": SHAPES, "further": FURTHER, "aside": ASIDE}

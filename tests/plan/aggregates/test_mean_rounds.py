@@ -143,7 +143,7 @@ def test_values_clamped_to_the_upper_end_are_covered() -> None:
     everybody's 95 % intervals 97 % held, and 45 of 60 are missed with a chance below 1e-7. The
     twin, intervals of a fourth of the length, holds 38 % of normal errors, and 45 with a chance of
     1e-8."""
-    rows = coverage.rows_of(coverage.SHAPES["clamped top"], 100_000, "18")
+    rows = coverage.rows_of(coverage.ALL_SHAPES["clamped top"], 100_000, "18")
     runs = coverage.run(rows, "pure", "quantile", 60)
     assert runs.whole_covered.mean() >= 0.75
     assert (np.abs(runs.whole_errors) <= runs.whole_halves / 4).mean() < 0.75

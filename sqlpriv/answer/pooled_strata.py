@@ -6,9 +6,9 @@ values' variance over their number (`group_effects`). With b the effects, and w 
 left of a stratum's own deviation that is no noise,
 
     means      everybody + b + w (released - everybody - b)
-    variances  those of what was not seen, plus everybody's own, as far as a stratum takes it; each
-               √s as likely as any other here, since half-widths of strata taken to be close held
-               50 % of some tables' means
+    variances  those of what was not seen, plus everybody's own, as far as a stratum takes it;
+               strata are taken to be farther apart here than for the means, since half-widths of
+               strata taken to be close held 50 % of some tables' means
 
 The weight on a stratum's own rows is w, and what its own figure has in b. A stratum that is counted
 below the deviation of its count's noise has a weight of 0: it says "like everybody", or like those
@@ -71,6 +71,8 @@ class StrataFigures(NamedTuple):
         width: How far apart figures can be.
         is_counted: Which strata tell of their columns, of the figures' shape; None for all.
         far_parts: See `draw_together`.
+        rows: How many rows the strata have, 1 at least, of the figures' shape; None where that
+            tells nothing of how far they are off.
     """
 
     own: Array
@@ -82,6 +84,7 @@ class StrataFigures(NamedTuple):
     drift: Array | float = 0.0
     is_counted: NDArray[np.bool_] | None = None
     far_parts: tuple[float, ...] = FAR_PARTS
+    rows: Array | None = None
 
 
 class DrawnCells(NamedTuple):
@@ -117,6 +120,7 @@ def draw_cells(figures: StrataFigures, sizes: tuple[int, ...]) -> DrawnCells:
             scatter[at],
             counted[at],
             figures.far_parts,
+            None if figures.rows is None else _smallness(figures.rows[at]),
         )
         values[at], weights[at] = middle + drawn.means, drawn.weights
         from_middle = (1 - drawn.weights) ** 2 * of_middle[at]
@@ -138,8 +142,14 @@ def _draw_means(recipe: Recipe, m: Moments, everybody: Estimate) -> DrawnCells:
         m.scatter / np.maximum(m.n, 1.0),
         m.drift,
         np.asarray(m.n > SURELY_COUNTED * np.sqrt(m.var_n)),
+        rows=np.maximum(m.n, max(float(np.sqrt(m.var_n)), 1.0)),
     )
     return draw_cells(figures, _strata_sizes(recipe))
+
+
+def _smallness(rows: Array) -> Array:
+    """Returns how many times fewer rows than the geometric mean each stratum has."""
+    return np.asarray(np.exp(np.log(rows).mean()) / rows)
 
 
 def _strata_sizes(recipe: Recipe) -> tuple[int, ...]:
@@ -192,7 +202,7 @@ def _draw_variances(recipe: Recipe, m: Moments) -> DrawnCells:
     surely = np.asarray(m.n > SURELY_COUNTED * count_sigma)
     # no stratum is off by itself: variances that differ by a factor lie far above the mean, or near
     # 0, and were drawn towards it (1.10 times the error of the strata's own)
-    figures = StrataFigures(own, noise, middle, of_middle, most, scatter, 0.0, surely, (0.0,))
+    figures = StrataFigures(own, noise, middle, of_middle, most, scatter, 0.0, surely, (0.0,), rows)
     return draw_cells(figures, _strata_sizes(recipe))
 
 

@@ -13,7 +13,8 @@ first, and read afterwards.
    (`group_effects`, with the effects of strata columns), at seven u: that of the quantile of all,
    and three on either side. A stratum of n rows scatters by u (1 - u) / n.
 4. The parts are made to rise, and the quantile is read off between them; the ends of its interval
-   off parts that are moved by z deviations.
+   off parts that are moved by z deviations, which are larger between the seven u where strata
+   differ.
 
 What a stratum's own quantile says besides is looked at afterwards (`pooled_strata.pool_levels`):
 many rows tell more than seven parts can.
@@ -32,6 +33,10 @@ from sqlpriv.answer.pooled.group_effects import SURELY_COUNTED, draw_together
 
 TOWARDS = (0.25, 0.5, 0.75)
 """Where u are from the quantile's own to either end."""
+FINER = 8
+"""Parts of a step of u that are told apart in an interval."""
+MOST_UNLIKE = 1.0
+"""Of h²: a step's rows may all lie at one point of it."""
 RUNS = 4
 """Runs of levels between one u and the next: within them strata are taken to be like all rows."""
 
@@ -101,6 +106,7 @@ def draw_levels(
         drawn = draw_together(apart, noise, sizes, 1.0, scatter, surely)
         parts[:, number] = np.clip(u[number] + drawn.means, 0.0, 1.0)
         spread[:, number], weight[:, number] = np.sqrt(drawn.variances), drawn.weights
+    u, parts, spread, weight = _between_marks(u, parts, spread, weight)
     figures = [_first_u(_rising(parts + far * spread), u, wanted) for far in (0.0, z, -z)]
     level = [np.minimum(np.searchsorted(up_to, x - 1e-9), len(shares) - 1) for x in figures]
     of_own = np.array([np.interp(x, u, w) for x, w in zip(figures[0], weight, strict=True)])
@@ -138,6 +144,30 @@ def _apart_up_to(counts: RunCounts, at: int, safe: Array) -> tuple[Array, Array]
     variance = (1 - u) ** 2 * inside + u**2 * (noise - inside)
     variance -= (inside - u * noise) ** 2 * counts.joined
     return over / safe, variance / safe**2 * (1 + 3 * counts.of_count / safe**2)
+
+
+def _between_marks(
+    u: Array, parts: Array, spread: Array, weight: Array
+) -> tuple[Array, Array, Array, Array]:
+    """Returns u, the strata's parts up to them, their deviations and weights, at more u.
+
+    Between two u a stratum's rows are taken to lie as all rows do, a step's part J of them up to a
+    fraction t of it at J t. Where a stratum's heaps lie elsewhere that is off by about J h
+    √(t (1 - t)): h² is the mean over strata of half the squared difference of J / step between
+    steps that are side by side, weighted by them, and at most 1. Strata that differ smoothly, by a
+    shift within one wide heap, have a small one.
+    """
+    step, own = np.diff(u), np.diff(parts, axis=1)
+    bends = np.diff(own / step, axis=1) ** 2 * (step[:-1] + step[1:]) / 4
+    unlike = np.sqrt(min(float(bends.sum(axis=1).mean()), MOST_UNLIKE))
+    t = np.arange(FINER) / FINER
+    fine = np.append((u[:-1, None] + np.outer(step, t)).ravel(), u[-1])
+    parts, spread, weight = (
+        np.stack([np.interp(fine, u, row) for row in of]) for of in (parts, spread, weight)
+    )
+    inside = np.multiply.outer(np.maximum(own, 0.0), unlike * np.sqrt(t * (1 - t)))
+    spread[:, :-1] = np.hypot(spread[:, :-1], inside.reshape(len(own), -1))
+    return fine, parts, spread, weight
 
 
 def _rising(parts: Array) -> Array:

@@ -263,9 +263,11 @@ def own_means(recipe: Recipe, m: Moments, middle: Array, of_middle: Array) -> tu
 
     With c the centre and μ the true mean, S - (μ - c) N is off by σ_S² + (μ - c)² σ_N² (Fieller
     1954). A count that is noised to be much larger than it is draws the ratio S / N to 0, and so
-    what the ratio says of (μ - c)²: that is taken to be no less than by everybody's mean. Else
-    strata of 15 rows that were counted as 130 were taken for well known, near the centre, and for
-    far from all others (3.9 times the error of everybody's mean for all).
+    what the ratio says of (μ - c)²: that is taken to be no less than by everybody's mean and by how
+    far strata are from each other, by rows and less the noise of their sums. Else strata of 15 rows
+    that were counted as 130 were taken for well known, near the centre, and for far from all others
+    (3.9 times the error of everybody's mean for all). While everybody's mean alone said that, of
+    strata on both sides of the centre .65 of those counted as too many were within 1.96 deviations.
 
     The variance of a ratio is that of the first two orders of its Taylor series, because small
     counts are noised by much of themselves. Below the deviation of that noise nothing is known.
@@ -280,7 +282,11 @@ def own_means(recipe: Recipe, m: Moments, middle: Array, of_middle: Array) -> tu
     apart = m.centre + m.s / rows
     part = m.var_n / rows**2
     most = (recipe.width / 2 + np.abs(m.centre)) ** 2
-    of_all = np.minimum((middle - recipe.middle - m.centre) ** 2 + of_middle, most)
+    weight = np.where(m.n > count_sigma, rows, 0.0)
+    share = weight / np.maximum(weight.sum(axis=0), 1.0)
+    between = (apart - (share * apart).sum(axis=0)) ** 2 - m.var_s / rows**2
+    of_all = (middle - recipe.middle - m.centre) ** 2 + of_middle
+    of_all = np.minimum(of_all + np.maximum((share * between).sum(axis=0), 0.0), most)
     from_centre = np.maximum((m.s / rows) ** 2, of_all) * part * (1 + 8 * part)
     noise = m.var_s / rows**2 * (1 + 3 * part) + from_centre
     return recipe.middle + apart, np.where(m.n > count_sigma, noise, recipe.width**2 * 1e6)

@@ -65,6 +65,32 @@ def test_strata_that_are_counted_as_far_more_rows_are_not_taken_for_well_known()
     assert twin > 40
 
 
+def test_counts_noise_is_allowed_for_where_strata_lie_on_both_sides_of_the_centre() -> None:
+    """4,000 strata of 30 rows whose means are 50 or 950 in [0, 1000], counts noised by 10: a count
+    that is too large draws a mean to the middle, 500, which is everybody's, too. Of those counted
+    as 40 rows and more .93 are within 1.96 of their stated deviations, and .65 were while a count's
+    noise counted by the distance of the noised ratio, or of everybody's mean, alone. No chance: a
+    seed. The twin, where all means are 500, has no such distance, and the noise of its sums alone.
+    """
+    rng, k, rows = np.random.default_rng(12), 4_000, 30
+    recipe = planned(
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1) AVG(income USING pooled) AS x"
+        " FROM people STRATIFY BY sex"
+    ).output.recipes[0]
+    within, deviations = [], []
+    for apart in (450.0, 0.0):
+        truth = np.where(np.arange(k) % 2, 500 + apart, 500 - apart)
+        n = rows + rng.normal(0, 10, k)
+        s = rows * (truth - 500) + rng.normal(0, 2_000, k)
+        moments = Moments(n, s, np.zeros(k), 10.0**2, 2_000.0**2, 0.0, 1.96)
+        own, noise = own_means(recipe, moments, np.array(500.0), np.array(25.0))
+        surely = n > 40
+        within.append((np.abs(own - truth) <= 1.96 * np.sqrt(noise))[surely].mean())
+        deviations.append(np.sqrt(np.median(noise[surely] * n[surely] ** 2)))
+    assert within[0] > 0.91
+    assert deviations[1] < 1.2 * 2_000
+
+
 def test_variances_of_few_rows_hold_and_err_less_than_when_their_counts_were_believed() -> None:
     """60 strata of 30 rows, N(300, 50²) in [0, 1000], counts noised by 10: the pooled variances err
     by 9,800 on average over 30 draws, by 13,600 while a count's noise counted by what its own ratio
@@ -116,8 +142,8 @@ def test_intervals_hold_of_small_strata_that_differ_more(power: float) -> None:
     for _ in range(200):
         apart = rng.normal(0, 30 * smallness ** (power / 2))
         own = apart + rng.normal(0, np.sqrt(noise))
-        for inside, told in ((held, smallness), (twin, None)):
-            drawn = draw_together(own, noise, (18,), 1000.0, smallness=told)
+        for inside, relative in ((held, smallness), (twin, None)):
+            drawn = draw_together(own, noise, (18,), 1000.0, smallness=relative)
             inside.append(np.abs(drawn.means - apart) <= 1.96 * np.sqrt(drawn.variances))
     assert np.mean(held) > 0.935
     assert np.mean(held, axis=0)[-1] > 0.89

@@ -60,6 +60,12 @@ SHAPES: dict[str, tuple[Draw, float, bool]] = {
     "integers": (lambda r, n: r.poisson(4, n).astype(float), 50.0, True),
     "zeros": (lambda r, n: np.where(r.random(n) < 0.6, 0.0, r.exponential(50, n)), 1000.0, False),
     "bimodal": (lambda r, n: r.normal(np.where(r.random(n) < 0.45, 100, 400), 20), 1000.0, False),
+    "three heaps": (
+        lambda r, n: r.normal(r.choice([50.0, 300.0, 800.0], n, p=[0.4, 0.35, 0.25]), 15),
+        2000.0,
+        False,
+    ),
+    "two ends": (lambda r, n: 600 * r.beta(0.3, 0.4, n), 1000.0, False),
 }
 """Draws, the upper end of the domain, and whether values are whole numbers."""
 ROWS = ("50", "300", "2000", "20000", "mixed")

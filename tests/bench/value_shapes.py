@@ -170,4 +170,31 @@ ASIDE: dict[str, ValueShape] = {
     "far offset": ValueShape(lambda r, n: 1e9 + r.normal(0, 1e5, n), 0, 1e12, True),
 }
 """Distributions that were drawn up by somebody who had tuned nothing, and looked at afterwards."""
-SETS: dict[str, dict[str, ValueShape]] = {"suite": SHAPES, "further": FURTHER, "aside": ASIDE}
+LATER: dict[str, ValueShape] = {
+    "Rayleigh": ValueShape(lambda r, n: r.rayleigh(30, n), 0, 500),
+    "Laplace": ValueShape(lambda r, n: r.laplace(-40, 25, n), -5_000, 5_000),
+    "quarters": ValueShape(lambda r, n: np.rint(4 * r.gamma(3, 2, n)) / 4, 0, 100),
+    "two blocks": ValueShape(
+        lambda r, n: np.where(r.random(n) < 0.35, r.uniform(0, 50, n), r.uniform(700, 900, n)),
+        0,
+        2_000,
+    ),
+    "geometric": ValueShape(lambda r, n: r.geometric(0.04, n).astype(float), 1, 100_000, True),
+    "scores": ValueShape(lambda r, n: r.binomial(20, 0.7, n).astype(float), 0, 20, True),
+    "log-logistic 2": ValueShape(lambda r, n: 70 * (1 / r.uniform(0, 1, n) - 1) ** 0.5, 0, 1e6),
+    "debts": ValueShape(
+        lambda r, n: np.where(r.random(n) < 0.6, 0.0, -np.exp(r.normal(7, 1.2, n))), -1e6, 1e3
+    ),
+    "arcsine": ValueShape(lambda r, n: 100 * np.sin(np.pi * r.random(n) / 2) ** 2, 0, 100),
+    "thousands": ValueShape(
+        lambda r, n: 1_000 * np.rint(np.exp(r.normal(3.6, 0.5, n))), 0, 1e6, True
+    ),
+}
+"""Distributions that were drawn up after what `ASIDE` showed was mended. What these showed, the
+noise of counts of strata on both sides of the middle, was mended as well, and nothing else."""
+SETS: dict[str, dict[str, ValueShape]] = {
+    "suite": SHAPES,
+    "further": FURTHER,
+    "aside": ASIDE,
+    "later": LATER,
+}

@@ -67,6 +67,18 @@ def test_a_released_table_is_replaced_by_who_made_it_alone(
     assert len(state(vault)[0]) == 1
 
 
+def test_an_owner_reads_their_view_and_no_table_that_has_its_name(vault: Path) -> None:
+    """An analyst's rows, of a table made before the view or after it, were what the owner read."""
+    run(vault, MAKES.format("", "census_people"), "olga", "owner")
+    run(vault, "CREATE SYNTHETIC TABLE totals FROM MODEL census_people ROWS 3", "eve")
+    with Session(vault, role="owner", principal="olga") as owner:
+        assert len(owner.execute("SELECT * FROM totals").table) == 3
+        owner.execute("CREATE VIEW Totals AS SELECT COUNT(*) AS of_all FROM people")
+        for query in ("SELECT * FROM totals", "FROM Totals t"):
+            assert owner.execute(query).table.to_pylist() == [{"of_all": 200}]
+        assert len(owner.execute("SELECT * FROM census_people").table) > 100
+
+
 def test_no_released_table_stands_before_the_catalog(vault: Path) -> None:
     """An analyst's rows were what everybody read as duckdb_tables, their owner as well."""
     run(vault, MAKES.format("", "census_people"), "olga", "owner")

@@ -91,6 +91,11 @@ class OwnerEngine:
         if not vault.exists():
             self._open()
 
+    def view_names(self) -> frozenset[str]:
+        """Returns the names of the vault's views, in lower case."""
+        names = "SELECT view_name FROM duckdb_views() WHERE NOT internal AND database_name = ?"
+        return frozenset(name.lower() for (name,) in self.read_rows(names, [self._database]))
+
     def run(self, text: str, parameters: Parameters = None) -> pa.Table | None:
         """Runs one statement of plain DuckDB SQL; returns its rows, or None if it has none.
 

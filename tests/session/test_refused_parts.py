@@ -39,3 +39,11 @@ def with_second(query: str) -> str:
 def test_the_reason_is_that_of_the_part(analyst: Session, query: str, reason: str) -> None:
     with pytest.raises(Refused, match=f"(?i){reason}"):
         analyst.execute(with_second(query))
+
+
+@pytest.mark.parametrize("keys", ["PARTITION BY pid ", ""])
+def test_an_order_of_rows_of_many_units_is_called_that(analyst: Session, keys: str) -> None:
+    """The error was about a join, which nobody had written."""
+    ranked = f"SELECT price, ROW_NUMBER() OVER ({keys}ORDER BY price DESC) AS place FROM sales"
+    with pytest.raises(Refused, match="puts rows of different units in order"):
+        analyst.execute(f"SELECT AVG(price) FROM ({ranked}) r WHERE place <= 2")

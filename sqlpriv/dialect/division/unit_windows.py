@@ -34,6 +34,10 @@ NO_ROW = Refused(
     hint="the owner runs ALTER TABLE t ADD PRIMARY KEY (id), and declares t again; it is read of a "
     "table, not of a subquery",
 )
+OF_OTHER_UNITS = Refused(
+    "this window puts rows of different units in order",
+    hint="PARTITION BY the unit's key; ranks of groups are windows over a query with GROUP BY",
+)
 _OTHER = ("group", "having", "distinct", "limit", "offset", "windows", "joins", "laterals")
 
 
@@ -47,6 +51,9 @@ def with_windows_joined(root: exp.Expr, tables: StoredTables) -> Refused | None:
             continue
         stored = common_table(table) is None
         row, units = tables.row_names(bare_name(table)) if stored else ("", frozenset[str]())
+        if units and any(_is_of_other_units(window, units) for window in windows):
+            refusal = OF_OTHER_UNITS
+            continue
         try:
             select.replace(_with_joins(select, table, row, units))
         except NotDivisible:
@@ -54,6 +61,12 @@ def with_windows_joined(root: exp.Expr, tables: StoredTables) -> Refused | None:
         except Refused as reason:
             refusal = reason
     return refusal
+
+
+def _is_of_other_units(window: exp.Window, units: frozenset[str]) -> bool:
+    keys = window.args.get("partition_by") or ()
+    of_unit = any(isinstance(key, exp.Column) and key.name.lower() in units for key in keys)
+    return bool(window.args.get("order")) and not of_unit
 
 
 def queries_with_windows(

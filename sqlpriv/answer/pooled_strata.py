@@ -129,6 +129,8 @@ def draw_cells(figures: StrataFigures, sizes: tuple[int, ...]) -> DrawnCells:
 
 
 def _draw_means(recipe: Recipe, m: Moments, everybody: Estimate) -> DrawnCells:
+    """Returns the strata's means drawn together, with deviations that are no larger than if each
+    value of the domain were as likely as any other: intervals of these hold the whole domain."""
     is_known = np.isfinite(everybody.values)
     middle = np.where(is_known, everybody.values, recipe.middle)
     of_middle = np.where(is_known, np.nan_to_num(everybody.deviations), recipe.width) ** 2
@@ -144,7 +146,9 @@ def _draw_means(recipe: Recipe, m: Moments, everybody: Estimate) -> DrawnCells:
         np.asarray(m.n > SURELY_COUNTED * np.sqrt(m.var_n)),
         rows=np.maximum(m.n, max(float(np.sqrt(m.var_n)), 1.0)),
     )
-    return draw_cells(figures, _strata_sizes(recipe))
+    drawn = draw_cells(figures, _strata_sizes(recipe))
+    most = np.hypot(recipe.width / np.sqrt(12), drawn.values - recipe.middle)
+    return drawn._replace(deviations=np.minimum(drawn.deviations, most))
 
 
 def _smallness(rows: Array) -> Array:

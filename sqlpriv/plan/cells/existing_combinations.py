@@ -138,9 +138,9 @@ def _rows_of_home(
     exprs = tuple({**whole, **of_columns}.values())
     if len(exprs) < 2 and not ((conditions or of_partners) and exprs):
         return None
-    rows_of_keys = combinations(table, tuple(column for _, column in keys))
+    columns_of_keys = tuple(column for _, column in keys)
     if not (conditions or of_partners or of_columns or lacks):
-        return Existing(tuple(whole), rows_of_keys)
+        return Existing(tuple(whole), combinations(table, columns_of_keys))
     places = (*whole, *of_columns)
     types = {col.name: groups[place].type for place, col in whole.items()}
     read = columns_read((exprs, conditions, of_partners)) - types.keys()
@@ -152,7 +152,9 @@ def _rows_of_home(
         passing = rows_that_pass(kinds, tuple(rows), exprs, (*conditions, *of_partners))
         without = rows_that_pass(kinds, none, exprs, conditions) if lacks else ()
     if passing is None or without is None:
-        return None if lacks or len(keys) < 2 else Existing(tuple(whole), rows_of_keys)
+        if lacks or len(keys) < 2:
+            return None
+        return Existing(tuple(whole), combinations(table, columns_of_keys))
     equal = {  # to a column of the partner, where there is one
         place: groups[place].values
         for place, column in whole.items()

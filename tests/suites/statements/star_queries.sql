@@ -54,7 +54,7 @@ SELECT channel, SUM(qty) AS q, SUM(qty) * 100.0 / SUM(SUM(qty)) OVER () AS pct, 
 SELECT COUNT(*) AS n, COUNT(*) * 2 AS m, n + m AS t FROM sales;
 SELECT channel AS c, COUNT(*) AS n FROM sales WHERE c = 'web' GROUP BY c;
 SELECT SUM(qty) AS qty FROM sales HAVING SUM(qty) > 10;
-SELECT store % 2 = 0 AS even, COUNT(*) FROM sales GROUP BY 1 ORDER BY 2 DESC LIMIT 1;
+SELECT store % 2 = 0 AS even, COUNT(*) FROM sales GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 1;
 SELECT round(price / 10) * 10 AS b, COUNT(*) FROM sales GROUP BY b;
 SELECT COUNT(*) FROM sales WHERE price = 49.50 OR price = 0.99;
 SELECT COUNT(*) FROM sales WHERE price * qty > 250.5;

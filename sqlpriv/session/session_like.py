@@ -64,6 +64,10 @@ class SessionLike(Protocol):
     ) -> tuple[Result, ...]:
         """Runs every statement as `execute` does; returns the result of each."""
 
+    def interrupt(self) -> None:
+        """Stops, from another thread, the statement that runs: it fails with an error. A private
+        question that is paid for may go on: its answer is sealed, and free then."""
+
     def describe(self, sql: str, parameters: Parameters = None) -> pa.Schema:
         """Returns the columns that the last statement would give; runs and charges nothing."""
 

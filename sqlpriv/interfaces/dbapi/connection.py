@@ -176,6 +176,12 @@ class Connection:
         """Executes once for each set of parameters on a new cursor and returns it."""
         return self.cursor().executemany(sql, parameters)
 
+    def interrupt(self) -> None:
+        """Stops, from another thread, the statement that runs, as duckdb's connections do: it
+        raises an error there. What was paid for a private question is not lost: its answer, once
+        sealed, is free."""
+        self.session.interrupt()
+
     def commit(self) -> None:
         """Makes an owner's open transaction last; without one there is nothing to do."""
         self.session.commit()

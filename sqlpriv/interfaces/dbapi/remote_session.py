@@ -110,6 +110,11 @@ class RemoteSession:
         shared = sql_dialect.split_with_parameters(sql, parameters, self.dialect)
         return tuple(self._run(part, values) for part, values in shared)
 
+    def interrupt(self) -> None:
+        """Tells the server that nobody waits for this session's statement any more; it fails with
+        an error. See `Session.interrupt`."""
+        self._act(CANCEL_RUNNING, b"")
+
     def describe(self, sql: str, parameters: Parameters = None) -> pa.Schema:
         """Returns the columns that the last statement would give; runs and charges nothing."""
         with _translate_errors(), self._command(sql, parameters) as command:
@@ -161,17 +166,13 @@ class RemoteSession:
         with _translate_errors(), self._command(sql, parameters) as command:
             # The server takes a command as the ticket that GetFlightInfo would give for it.
             ticket = flight.Ticket(command.command)
-            return call_interruptibly(lambda: self._fetch(ticket), self._give_up)
+            return call_interruptibly(lambda: self._fetch(ticket), self.interrupt)
 
     def _fetch(self, ticket: flight.Ticket) -> Result:
         reader = self._flight.do_get(ticket, self._call)
         chunks = ((c.data, c.app_metadata and c.app_metadata.to_pybytes()) for c in reader)
         result: Result = results.result(reader.schema, chunks)
         return result
-
-    def _give_up(self) -> None:
-        """Tells the server that nobody waits for this session's statement any more."""
-        self._act(CANCEL_RUNNING, b"")
 
     @contextmanager
     def _command(self, sql: str, parameters: Parameters) -> Iterator[flight.FlightDescriptor]:

@@ -1,12 +1,15 @@
 """`sqlpriv.connect("grpc+tls://…")`: on a server it does what it does on the file."""
 
 import datetime as dt
+import threading
+import time
 from dataclasses import replace
 from decimal import Decimal
 
 import pyarrow as pa
 import pytest
 from pyarrow import flight
+from support.endless_query import ENDLESS
 
 import sqlpriv
 from sqlpriv import dialect
@@ -187,3 +190,26 @@ def test_what_is_for_a_server_is_refused_on_a_file(served):
         sqlpriv.connect(served.vault, token="x")
     with pytest.raises(sqlpriv.InterfaceError, match="asks for a token"):
         sqlpriv.connect(served.url)
+
+
+@pytest.mark.parametrize("which", ["file", "server"])
+def test_another_thread_interrupts_a_statement(both, which):
+    """As duckdb's connections do; the connection answers on."""
+    connection = both[which == "server"]
+    failures = []
+
+    def ask():
+        try:
+            connection.execute(ENDLESS).fetchall()
+        except sqlpriv.Error as error:
+            failures.append(str(error))
+
+    asking = threading.Thread(target=ask, daemon=True)
+    asking.start()
+    until = time.monotonic() + 60
+    while asking.is_alive() and time.monotonic() < until:
+        connection.interrupt()
+        asking.join(0.1)
+    assert not asking.is_alive()
+    assert failures
+    assert connection.execute("SELECT 1 AS a").fetchall() == [(1,)]

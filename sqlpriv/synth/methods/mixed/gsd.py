@@ -32,7 +32,7 @@ from sqlpriv.kernel.terms.release import Release
 from sqlpriv.plan.pricing.split import split_price
 from sqlpriv.synth.adaptive.stratum_model import StratumCliques
 from sqlpriv.synth.api.ask import Ask, Marginal, Question
-from sqlpriv.synth.api.method import Method, Model, Option, Options, Phase, Space
+from sqlpriv.synth.api.method import Method, Model, Options, Phase, Space
 from sqlpriv.synth.api.one_way_marginals import modelled_columns
 from sqlpriv.synth.inference.one_way_tables import Floats
 from sqlpriv.synth.methods import aim
@@ -49,7 +49,7 @@ from sqlpriv.synth.methods.mixed.edited_rows import (
     GroupAxis,
     PlacedRows,
 )
-from sqlpriv.synth.methods.mixed.table_rounds import play_tables
+from sqlpriv.synth.methods.mixed.table_rounds import OPTIONS, play_tables
 from sqlpriv.synth.models.row_sample import RowSample
 
 START = 0.6
@@ -174,14 +174,7 @@ METHOD = Method(
     title="rows edited to agree with tables of three columns by a target, and with slices",
     paper="Liu, Vietri and Wu 2023 (arXiv:2306.03257)",
     options=(
-        Option("target", None, "columns, in quotes, that all others are to tell of", text=True),
-        Option(
-            "tables",
-            20,
-            "tables and slices that each stratum measures at most",
-            least=1,
-            most=1_000,
-        ),
+        *OPTIONS,
         *(option for option in aim.METHOD.options if option.name != "degree"),
     ),
     max_strata=200,

@@ -35,7 +35,7 @@ from sqlpriv.synth.methods import independent
 from sqlpriv.synth.methods.choose_and_measure import measured_ones, totals_of
 from sqlpriv.synth.methods.mixed.candidate_tables import slices, target_columns, whole_tables
 from sqlpriv.synth.methods.mixed.edited_rows import FittedTable, GroupAxis, PlacedRows
-from sqlpriv.synth.methods.mixed.table_rounds import play_tables
+from sqlpriv.synth.methods.mixed.table_rounds import OPTIONS, play_tables
 
 FIRST = 0.2
 """Of the price, for the one-way marginals."""
@@ -111,14 +111,7 @@ METHOD = Method(
     title="relaxed rows, moved by gradients until they agree with chosen tables",
     paper="Aydore et al. 2021 (arXiv:2103.06641)",
     options=(
-        Option("target", None, "columns, in quotes, that all others are to tell of", text=True),
-        Option(
-            "tables",
-            20,
-            "tables and slices that each stratum measures at most",
-            least=1,
-            most=1_000,
-        ),
+        *OPTIONS,
         Option("points", 0, "relaxed rows of a stratum; 0: as many as columns need", most=20_000),
         Option("steps", 60, "of Adam, at each of five temperatures", least=1, most=10_000),
     ),

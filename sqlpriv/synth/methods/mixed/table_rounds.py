@@ -19,11 +19,19 @@ from sqlpriv.kernel.terms.budget import Price, Rho
 from sqlpriv.plan.pricing.split import split_price
 from sqlpriv.synth.api.ask import Ask, Guess
 from sqlpriv.synth.api.grid_queries import AxesTable
+from sqlpriv.synth.api.method import Option
 from sqlpriv.synth.api.progress import Progress
 from sqlpriv.synth.inference.one_way_tables import Floats, scale_sigma
 from sqlpriv.synth.methods.mixed.candidate_tables import CandidateTable
 from sqlpriv.synth.methods.mixed.edited_rows import FittedTable
 
+OPTIONS = (
+    Option("target", None, "columns, in quotes, that all others are to tell of", text=True),
+    Option(
+        "tables", 20, "tables and slices that each stratum measures at most", least=1, most=1_000
+    ),
+)
+"""The options of methods that are fitted in such rounds."""
 AT_ONCE = 4
 """Tables that a round chooses before the rows are fitted."""
 SELECTING = 10

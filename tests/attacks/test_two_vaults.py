@@ -95,7 +95,8 @@ def transcript(vault: Path, asked: list[str]) -> list[str]:
                 except Error as error:
                     lines.append(f"{sql}: {type(error).__name__} {error}")
             session.execute("RESET privacy_dialect")
-        lines += [re.sub(r"\d\d:\d\d", "", written(session.execute(look))) for look in LOOKS]
+        clock = r"\d\d:\d\d(:\d\d)?"
+        lines += [re.sub(clock, "", written(session.execute(look))) for look in LOOKS]
         catalog = f"{session.catalog()} {session.comments()} {session.budgets()}"
         lines.append(re.sub(r"T\d\d:\d\d:\d\d", "", catalog))  # when a table was made
     return lines

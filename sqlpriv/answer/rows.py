@@ -197,16 +197,17 @@ def _block(
         numbers = np.hstack([numbers, numbers[:, : first // _cell_count(output.strata)]])
         numbers[:strata, first:] = -1
     rows = numbers.shape[1]
-    nowhere = np.full(rows, -1)
+    along = {
+        i: ([row[n] for row in axis.rows], places)
+        for axis, places in zip(marginal.axes, numbers[strata:], strict=True)
+        for n, i in enumerate(axis.places)
+    }
     columns = {}
     for i, dimension in enumerate(output.strata):
         columns[f"{STRATUM}{i}"] = _values_at(dimension, dimension.values, numbers[i])
     for i, dimension in enumerate(output.groups):
-        columns[f"{GROUP}{i}"] = _values_at(dimension, (), nowhere)
-    for axis, places in zip(marginal.axes, numbers[strata:], strict=True):
-        for n, i in enumerate(axis.places):
-            values = [row[n] for row in axis.rows]
-            columns[f"{GROUP}{i}"] = _values_at(output.groups[i], values, places)
+        values, places = along.get(i, ([], np.full(rows, -1)))
+        columns[f"{GROUP}{i}"] = _values_at(dimension, values, places)
     told_apart = tells_shifts(output)
     for i, recipe in enumerate(marginal.recipes):
         values, halves = aggregate_column(i, output, marginal, inputs, weights, rows)
@@ -232,13 +233,11 @@ def _block(
 def _without_cells(output: Output) -> Output:
     """Returns an output of the same columns whose keys have no values."""
 
-    def without_values(dimensions: Sequence[Dimension]) -> tuple[Dimension, ...]:
-        return tuple(replace(d, key=replace(d.key, values=())) for d in dimensions)
-
+    strata = tuple(replace(d, key=replace(d.key, values=())) for d in output.strata)
     marginals = tuple(
         replace(m, axes=tuple(axis._replace(rows=()) for axis in m.axes)) for m in output.marginals
     )
-    return replace(output, strata=without_values(output.strata), marginals=marginals)
+    return replace(output, strata=strata, marginals=marginals)
 
 
 def _cell_count(dimensions: Sequence[Dimension]) -> int:

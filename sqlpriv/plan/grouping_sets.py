@@ -25,7 +25,6 @@ LEVELLED = ("count", "sum", "mean")
 
 def grouping_set(
     select: t.Select,
-    keys: tuple[int, ...],
     axes: tuple[Axis, ...],
     cells: GroupedRows,
     aggregates: tuple[Aggregate, ...],
@@ -39,7 +38,7 @@ def grouping_set(
         whole = _expand_recipes(aggregates, replace(cells, strata=()), select, price, options)
         pairs = zip(recipes, whole, strict=True)
         own = tuple(w if w.kind in LEVELLED and r.whole is None else None for r, w in pairs)
-    return GroupingSet(keys, axes, recipes, own)
+    return GroupingSet(axes, recipes, own)
 
 
 def with_quantile_methods(

@@ -96,14 +96,13 @@ def plan_output(
     marginals = [
         grouping_set(
             select,
-            one,
             along,
             GroupedRows(rows, stratum_keys, tuple(axis.key for axis in along), unit_columns),
             tuple(writer.aggregates),
             type(price),
             options,
         )
-        for one, along in zip(sets, axes, strict=True)
+        for along in axes
     ]
     weights = select.stratify.weights if select.stratify else ""
     values = [one.of for one in writer.aggregates if one.of is not None]

@@ -31,16 +31,19 @@ class GroupingSet:
     Without ROLLUP, CUBE and GROUPING SETS there is one, of all keys.
 
     Args:
-        keys: Positions among the output's groups, ascending; the others are summed over.
         axes: Those of its cells, row-major.
         recipes: What aggregate column i is made of.
         own: For each recipe the same over the whole population, where that is measured as well.
     """
 
-    keys: tuple[int, ...]
     axes: tuple[Axis, ...]
     recipes: tuple[Recipe, ...]
     own: tuple[Recipe | None, ...] = ()
+
+    @property
+    def keys(self) -> tuple[int, ...]:
+        """Positions among the output's groups, ascending; the others are summed over."""
+        return tuple(sorted(i for axis in self.axes for i in axis.places))
 
     @property
     def cells(self) -> int:

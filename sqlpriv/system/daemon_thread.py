@@ -59,7 +59,7 @@ def run_in_parts(run: Callable[[int], list[_Item]], items: int) -> list[_Item]:
     def run_part(size: int) -> None:
         try:
             answers.put(run(size))
-        except Exception as error:
+        except Exception as error:  # whatever it is, the caller raises it
             answers.put(error)
 
     begun = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
 import pytest
 
@@ -39,11 +40,11 @@ def test_few_items_are_the_callers(items: int) -> None:
 def test_the_caller_does_what_no_thread_begins(monkeypatch: pytest.MonkeyPatch) -> None:
     begun, start = [], daemon_thread.start_daemon
 
-    def start_one(run: object) -> None:
+    def start_one(run: Callable[[], object]) -> None:
         if begun:
             raise RuntimeError("no thread began")
         begun.append(run)
-        start(run)  # type: ignore[arg-type]
+        start(run)
 
     monkeypatch.setattr(daemon_thread, "start_daemon", start_one)
     threads = run_in_parts(lambda part: [threading.get_ident()] * part, ITEMS)

@@ -141,5 +141,10 @@ def _number_of_value(expr: a.Expr, values: Sequence[Value]) -> tuple[a.Expr, lis
     """Returns the number of a row's value in the list of these values, as an expression, and the
     number of each of them."""
     listed = {value: number for number, value in enumerate(dict.fromkeys(values))}
-    picked = a.Pick((a.Key(expr, tuple(listed)),), tuple(map(float, range(len(listed)))))
-    return a.Call("integer", (picked,)), [listed[value] for value in values]
+    return place_in_list(a.Key(expr, tuple(listed))), [listed[value] for value in values]
+
+
+def place_in_list(key: a.Key) -> a.Expr:
+    """Returns the position of a row's value in a key's list, an integer; NULL where it is in none.
+    It is looked up: lists may have thousands of values."""
+    return a.Call("integer", (a.Pick((key,), tuple(map(float, range(len(key.values))))),))

@@ -36,9 +36,9 @@ class ColumnsOfKeys:
         """Returns a column's value as an expression over the cells' keys, and the column; None
         where no key of its table tells it."""
         name = self.binder.column_of(node).lower()
-        table, column = self.binder.homes.get(name, ("", ""))
-        home = self.contract.others.get(table.lower())
-        if self.combinations is None or home is None or not home.public:
+        _, column = self.binder.homes.get(name, ("", ""))
+        home = public_home(name, self.binder, self.contract)
+        if self.combinations is None or home is None:
             return None
         prefix = name[: len(name) - len(column)]
         keys = public_homes(self.groups, self.binder, self.contract, self.relation)
@@ -53,6 +53,13 @@ class ColumnsOfKeys:
                 whens = tuple((t.Literal(k), t.Literal(v)) for k, v in values.items())
                 return t.CaseWhen(whens, operand=t.Name(f"{GROUP}{place}")), public_column
         return None
+
+
+def public_home(name: str, binder: Binder, contract: TableContract) -> TableContract | None:
+    """Returns the public table that a column, lower case, is of; None of any other column."""
+    table, _ = binder.homes.get(name, ("", ""))
+    home = contract.others.get(table.lower())
+    return home if home is not None and home.public else None
 
 
 def public_homes(
@@ -71,9 +78,8 @@ def public_homes(
         expr = dimension.key.expr
         own = expr.name.lower() if isinstance(expr, a.Col) else ""
         for name in dict.fromkeys((own, *(other for one, other in equal if one == own))):
-            table, column = binder.homes.get(name, ("", ""))
-            home = contract.others.get(table.lower())
-            if home is not None and home.public:
+            if (home := public_home(name, binder, contract)) is not None:
+                _, column = binder.homes[name]
                 prefix = name[: len(name) - len(column)]
                 homes.setdefault((prefix, home.table), []).append((place, column))
     return homes

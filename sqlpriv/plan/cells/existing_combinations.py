@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import TableContract, Type
 from sqlpriv.kernel.terms.operations import columns_read
-from sqlpriv.plan.cells.columns_of_keys import public_homes
+from sqlpriv.plan.cells.columns_of_keys import public_home, public_homes
 from sqlpriv.plan.cells.computed_combinations import (
     Existing,
     combinations_compared,
@@ -51,7 +51,7 @@ def existing_combinations(
     of_tables = {
         (name.removesuffix(column.lower()), table): list[tuple[int, str]]()
         for name, (table, column) in binder.homes.items()
-        if (home := contract.others.get(table.lower())) is not None and home.public
+        if public_home(name, binder, contract) is not None
     }
     homes = of_tables | public_homes(groups, binder, contract, relation, ("inner", "left"))
     of_keys = (
@@ -84,14 +84,10 @@ def _partners_within_domains(
 ) -> Iterator[a.Expr]:
     """Yields what the domains of private columns say of the public columns that joins equate with
     them: rows whose value is outside its domain are in no group that is told from others by it."""
-
-    def is_public(name: str) -> bool:
-        home = contract.others.get(binder.homes.get(name, ("", ""))[0].lower())
-        return home is not None and home.public
-
     for private, public in columns_equated_by_joins(relation, ("inner", "left")):
+        homes = [public_home(name, binder, contract) for name in (private, public)]
         shape = binder.scope.get(private)
-        if shape is None or shape.type is Type.TEXT or is_public(private) or not is_public(public):
+        if shape is None or shape.type is Type.TEXT or homes[0] or not homes[1]:
             continue
         column, of = a.Col(public), binder.scope[public].type
         if shape.values is not None:

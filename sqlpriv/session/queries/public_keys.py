@@ -27,13 +27,12 @@ from sqlpriv.kernel.terms.contract import (
 )
 from sqlpriv.plan.aggregates.aggregate_names import KINDS
 from sqlpriv.plan.aggregates.calls import aggregate_calls
+from sqlpriv.plan.expressions.facts.value_facts import MAX_LEVELS
 from sqlpriv.session.access.context import Access
 from sqlpriv.statements import quote_name, tables
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.traverse import walk
 
-MOST = 100_000
-"""Values of a column, or combinations of several, that are listed for keys."""
 _ORDERED = (Type.INTEGER, Type.REAL, Type.DATE, Type.TIMESTAMP)
 _LISTED = (*_ORDERED, Type.TEXT, Type.BOOLEAN)
 
@@ -114,7 +113,7 @@ class PublicKeys:
         if column.domain is not None or column.type not in _LISTED:
             return column
         values = [value for (value,) in self.combinations(table, (column.name,))]
-        if not values or len(values) > MOST or values == [None]:
+        if not values or len(values) > MAX_LEVELS or values == [None]:
             return column
         if any(isinstance(value, float) and not math.isfinite(value) for value in values):
             return column  # the kernel reads NaN as NULL

@@ -18,6 +18,7 @@ from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.kernel.terms.contract import Interval, Type
+from sqlpriv.plan.cells.axes import place_in_list
 from sqlpriv.synth.domain.domain import Attribute, Domain
 
 MAX_CODE = 2**53
@@ -132,8 +133,7 @@ def position_of(attribute: Attribute) -> a.Expr:
     expr = attribute.key.expr
     if isinstance(expr, a.Bin) or isinstance(attribute.column.domain, Interval):
         return level_number(attribute)
-    numbers = tuple(map(float, range(attribute.size)))
-    return a.Call("integer", (a.Pick((attribute.key,), numbers),))
+    return place_in_list(attribute.key)
 
 
 def level_number(attribute: Attribute) -> a.Expr:
